@@ -1,0 +1,208 @@
+// Core: the one engine behind all handles on a store. It ties journal, buffers and tree together.
+//
+//   commit:  append to the journal → insert into the active buffer → let the writer go → at `full`: sync,
+//   shared →
+//            advance visible_ → acknowledge
+//   read:    active buffer → frozen buffer, if one is being drained → tree
+//   drain:   freeze the active buffer, end its journal file → sync → write it into the tree in slices → use
+//   its journal
+//            files again
+//
+// Invariants:
+//  - visible_ ≤ appended_. A transaction reads at appended_, so that two increments that share a sync add up;
+//  all
+//    others read at visible_, so that at `full` nobody acts on what may yet vanish.
+//  - A commit is in the buffer, whole, before its sequence is appended_ or visible_.
+//  - Every commit of the frozen buffer is visible before the first of its rows goes into the tree. So a
+//  reader who takes
+//    a view with that tree also takes a sequence that covers those rows.
+//  - There is at most one frozen buffer, and freezing waits for it.
+//
+// Locks, in the order in which they may be taken: the writer's token, commit_mutex_, drain_mutex_,
+// view_mutex_. Readers take only the last, for as long as it takes to copy a pointer.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/process.h"
+#include "engine/engine.h"
+#include "engine/local/journal.h"
+#include "engine/local/local_engine.h"
+#include "engine/local/owner_lock.h"
+#include "engine/local/tree.h"
+#include "engine/local/view.h"
+#include "engine/local/writer_token.h"
+
+namespace lapse::engine {
+
+class Core {
+ public:
+  // What open found.
+  struct Contents {
+    std::unique_ptr<Tree> tree;
+    std::shared_ptr<WriteBuffer> buffer;  // what the journal holds beyond the tree
+    Journal::Position end;                // where the journal ends
+  };
+
+  // `path` is for messages. Without start_journal() it has none: what is committed lives as long as it does.
+  Core(std::string path, const LocalOptions& options, Contents contents, OwnerLock lock);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // Both before the first commit, by open.
+  void start_journal(std::unique_ptr<Journal> journal) { journal_ = std::move(journal); }
+  void start_background_thread();
+  // Brings what open found into the tree. The journal, whose files hold it, is to be started afterwards.
+  Status drain_recovered();
+
+  void add_handle() { handles_.fetch_add(1); }
+  bool remove_handle() { return handles_.fetch_sub(1) == 1; }  // true for the last one
+
+  // kUnavailable once closed, or in a forked child.
+  Status check_usable() const;
+  bool forked() const { return fork_generation() != opened_in_; }
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+  bool read_only() const { return options_.read_only; }
+  const LocalOptions& options() const { return options_; }
+
+  ReadPoint read_point();
+
+  // The writer's side. begin_write() waits for the token; end_write() gives it back.
+  Status begin_write(std::chrono::milliseconds timeout);
+  void end_write();
+  void note_writer_thread() { token_.note_use(); }
+  ReadPoint write_point();
+  uint64_t next_sequence() const { return appended_.load(std::memory_order_relaxed) + 1; }
+  WriteBuffer* own_writes() { return &own_writes_; }
+  // Appends and inserts what own_writes() holds. REQUIRES: the token
+  Result<uint64_t> append_commit();
+  // What is left to do once the token is free: make it durable, help draining.
+  Status finish_commit(uint64_t sequence);
+
+  uint64_t appended_sequence() const { return appended_.load(std::memory_order_acquire); }
+  Status wait_durable(uint64_t sequence);
+  Status checkpoint();
+  Status verify();
+  EngineStats stats();
+  // Syncs, drains if that is worth it, marks the journal as clean. Transactions that are still open cannot
+  // commit any more. The files are free when the last snapshot is gone, too.
+  Status close();
+
+ private:
+  // The frozen buffer's way into the tree.
+  struct Drain {
+    bool begun = false;
+    uint64_t target = 0;         // the last sequence of the frozen buffer
+    Journal::Position end;       // where the journal goes on behind it
+    WriteBuffer::Iterator next;  // the first row not in the tree yet
+    size_t rows_done = 0;
+  };
+  struct OvertakenGeneration {
+    std::weak_ptr<const Generation> generation;
+    int64_t since_ms;
+  };
+
+  std::shared_ptr<const View> view() const;
+  void publish(View next);
+  void advance_visible();
+  Status sync_to(uint64_t sequence);
+  Status sync_if_due(uint64_t sequence);
+
+  Status make_room();
+  void freeze();
+  double drain_arrears();
+  void help_draining();
+  Status drain_until(uint64_t sequence);
+  Status drain_slice();
+  Status begin_drain();
+  Result<StoreMeta> write_slice(TreeBatch* batch, WriteBuffer::Iterator* next, size_t* rows);
+  void finish_slice(const WriteBuffer::Iterator& next, size_t rows,
+                    std::chrono::steady_clock::time_point began);
+  void remember_drain_result(const Status& status);
+  Status stopped() const;
+
+  bool worth_draining();
+  void background_loop();
+
+  const std::string path_;
+  const LocalOptions options_;
+  const uint64_t opened_in_ = fork_generation();
+  OwnerLock lock_;
+  std::unique_ptr<Tree> tree_;
+  std::unique_ptr<Journal> journal_;
+
+  std::atomic<int> handles_{0};
+  WriterToken token_;
+  WriteBuffer own_writes_{0};  // of the transaction that has the token
+  std::string record_;
+  std::shared_ptr<WriteBuffer> active_;  // that of the newest view
+
+  std::mutex commit_mutex_;  // held while a commit is appended, so that close() does not cut in
+  std::atomic<bool> closed_{false};
+
+  std::atomic<uint64_t> appended_;
+  std::atomic<uint64_t> visible_;
+  std::atomic<uint64_t> commits_{0};
+  std::atomic<int64_t> last_sync_ms_;
+  std::atomic<int64_t> unsynced_since_ms_{-1};
+
+  mutable std::mutex view_mutex_;
+  std::shared_ptr<const View> view_;
+  std::vector<OvertakenGeneration> overtaken_;
+
+  std::mutex drain_mutex_;  // guards drain_ and the writing side of tree_
+  Drain drain_;
+  std::atomic<uint64_t> drained_;
+  std::atomic<bool> has_frozen_{false};
+  std::atomic<size_t> drained_rows_{0};  // of the frozen buffer
+  std::atomic<uint64_t> drains_{0};
+  std::atomic<uint64_t> slices_{0};
+  std::atomic<uint64_t> longest_slice_us_{0};
+  std::atomic<uint64_t> slices_us_{0};
+
+  mutable std::mutex stopped_mutex_;
+  Status stopped_;   // a drain error that only a reopen can mend
+  Status no_space_;  // one that is tried again
+  std::atomic<bool> is_stopped_{false};
+  std::atomic<int64_t> retry_drain_at_ms_{0};
+
+  std::thread background_;
+  std::mutex background_mutex_;
+  std::condition_variable background_wakeup_;
+  bool background_stop_ = false;
+  std::atomic<bool> has_background_{false};
+};
+
+// A reference to a Core that lets it be in a forked child: there, its locks, threads and files are the
+// parent's, and even its destructor would be wrong.
+class CoreRef {
+ public:
+  CoreRef() = default;
+  explicit CoreRef(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+  CoreRef(const CoreRef&) = default;
+  CoreRef(CoreRef&&) = default;
+  CoreRef& operator=(CoreRef&&) = default;
+  CoreRef& operator=(const CoreRef&) = default;
+  ~CoreRef() {
+    if (core_ && core_->forked()) new std::shared_ptr<Core>(std::move(core_));  // never freed, on purpose
+  }
+  Core* operator->() const { return core_.get(); }
+  Core& operator*() const { return *core_; }
+  explicit operator bool() const { return core_ != nullptr; }
+  void reset() { *this = CoreRef(); }
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace lapse::engine

@@ -1,0 +1,264 @@
+#include "engine/local/handle.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cassert>
+#include <vector>
+
+#include "base/file.h"
+#include "base/try.h"
+
+namespace lapse::engine {
+
+namespace {
+
+constexpr size_t kCopyStepBytes = 16 << 20;  // of one commit of compact_to()
+
+class LocalSnapshot final : public Snapshot {
+ public:
+  LocalSnapshot(CoreRef core, ReadPoint point) : core_(std::move(core)), point_(std::move(point)) {}
+
+  Result<std::optional<std::string_view>> get(std::string_view key) const override {
+    if (core_->forked()) return core_->check_usable();
+    return point_.get(key);
+  }
+  std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
+  uint64_t sequence() const override { return point_.sequence; }
+
+ private:
+  CoreRef core_;
+  ReadPoint point_;
+};
+
+class LocalTransaction final : public Transaction {
+ public:
+  explicit LocalTransaction(CoreRef core)
+      : core_(std::move(core)), writes_(core_->own_writes()), point_(core_->write_point()) {
+    point_.own = writes_;
+    point_.own_changes = &changes_;
+  }
+  ~LocalTransaction() override {
+    if (open_ && !core_->forked()) core_->end_write();
+  }
+  LocalTransaction(const LocalTransaction&) = delete;
+  LocalTransaction& operator=(const LocalTransaction&) = delete;
+
+  Result<std::optional<std::string_view>> get(std::string_view key) const override {
+    LAPSE_TRY(check_open());
+    return point_.get(key);
+  }
+
+  std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
+
+  Status put(std::string_view key, std::string_view value) override {
+    if (value.size() > kMaxValueBytes) return too_large("value", value.size(), kMaxValueBytes);
+    return write(key, value);
+  }
+
+  Status erase(std::string_view key) override { return write(key, std::nullopt); }
+
+  Savepoint savepoint() const override { return {undo_.size()}; }
+
+  Status rollback_to(Savepoint savepoint) override {
+    LAPSE_TRY(check_open());
+    if (savepoint.writes > undo_.size())
+      return {StatusCode::kInvalidArgument, "this savepoint has been rolled back already"};
+    for (; undo_.size() > savepoint.writes; undo_.pop_back()) {
+      writes_->undo(undo_.back().node);
+      bytes_ -= undo_.back().bytes;
+    }
+    ++changes_;
+    return {};
+  }
+
+  uint64_t sequence() const override { return point_.sequence + 1; }
+
+  Result<uint64_t> commit() override {
+    LAPSE_TRY(check_open());
+    open_ = false;
+    if (undo_.empty()) {
+      const uint64_t latest = point_.sequence;
+      core_->end_write();
+      return latest;
+    }
+    const Result<uint64_t> sequence = core_->append_commit();
+    core_->end_write();
+    if (!sequence.ok()) return sequence;
+    LAPSE_TRY(core_->finish_commit(*sequence));
+    return sequence;
+  }
+
+ private:
+  struct Undo {
+    WriteBuffer::Node* node;
+    size_t bytes;
+  };
+
+  static Status too_large(std::string_view what, size_t bytes, size_t limit) {
+    return {StatusCode::kTooLarge, std::string(what) + " of " + std::to_string(bytes) +
+                                       " bytes: the limit is " + std::to_string(limit)};
+  }
+
+  Status check_open() const {
+    if (core_->forked()) return core_->check_usable();
+    if (!open_) return {StatusCode::kInvalidArgument, "the transaction has ended"};
+    core_->note_writer_thread();
+    return {};
+  }
+
+  Status write(std::string_view key, std::optional<std::string_view> value) {
+    LAPSE_TRY(check_open());
+    if (key.size() > kMaxKeyBytes) return too_large("key", key.size(), kMaxKeyBytes);
+    const size_t bytes = encoded_write_bytes(key.size(), value ? value->size() : 0);
+    const size_t limit = core_->options().max_transaction_bytes;
+    if (bytes_ + bytes > limit) return too_large("transaction", bytes_ + bytes, limit);
+    undo_.push_back({writes_->insert(key, undo_.size(), value), bytes});
+    bytes_ += bytes;
+    ++changes_;
+    return {};
+  }
+
+  CoreRef core_;
+  WriteBuffer* writes_;
+  ReadPoint point_;
+  bool open_ = true;
+  uint64_t changes_ = 0;
+  size_t bytes_ = 0;
+  std::vector<Undo> undo_;
+};
+
+// Copies a snapshot into a fresh tree, a step at a time: first the short keys, in order, which fills pages to
+// the brim; then the long ones, whose rows lie elsewhere.
+class CopySteps {
+ public:
+  explicit CopySteps(const Snapshot& snapshot) : cursor_(snapshot.cursor()) {}
+
+  Result<bool> next(TreeBatch* batch) {
+    if (!started_) {
+      started_ = true;
+      LAPSE_TRY(cursor_->first());
+    }
+    size_t bytes = 0;
+    while (cursor_->valid() && bytes < kCopyStepBytes) {
+      const bool is_long = cursor_->key().size() > kLongestShortKey;
+      if (is_long != long_keys_) {
+        any_long_keys_ |= is_long;
+      } else {
+        LAPSE_TRY(is_long ? batch->put(cursor_->key(), cursor_->value())
+                          : batch->append(cursor_->key(), cursor_->value()));
+        bytes += cursor_->key().size() + cursor_->value().size();
+      }
+      LAPSE_TRY(cursor_->next());
+    }
+    if (cursor_->valid()) return true;
+    if (long_keys_ || !any_long_keys_) return false;
+    long_keys_ = true;
+    started_ = false;
+    return true;
+  }
+
+ private:
+  static constexpr size_t kLongestShortKey = 509;  // tree_rows.h
+
+  std::unique_ptr<Cursor> cursor_;
+  bool started_ = false;
+  bool long_keys_ = false;
+  bool any_long_keys_ = false;
+};
+
+class LocalHandle final : public Engine {
+ public:
+  LocalHandle(std::shared_ptr<Core> core, bool read_only) : core_(std::move(core)), read_only_(read_only) {
+    core_->add_handle();
+  }
+  ~LocalHandle() override { (void)close(); }
+  LocalHandle(const LocalHandle&) = delete;
+  LocalHandle& operator=(const LocalHandle&) = delete;
+
+  Result<std::unique_ptr<Snapshot>> snapshot() override {
+    LAPSE_TRY(check_usable());
+    return std::unique_ptr<Snapshot>(std::make_unique<LocalSnapshot>(core_, core_->read_point()));
+  }
+
+  Result<std::unique_ptr<Transaction>> begin(std::chrono::milliseconds timeout) override {
+    LAPSE_TRY(check_writable());
+    LAPSE_TRY(core_->begin_write(timeout));
+    return std::unique_ptr<Transaction>(std::make_unique<LocalTransaction>(core_));
+  }
+
+  Status wait_durable(uint64_t sequence) override {
+    LAPSE_TRY(check_usable());
+    return core_->wait_durable(sequence);
+  }
+
+  Status sync() override {
+    LAPSE_TRY(check_usable());
+    return core_->wait_durable(core_->appended_sequence());
+  }
+
+  Status checkpoint() override {
+    LAPSE_TRY(check_writable());
+    return core_->checkpoint();
+  }
+
+  Status compact_to(const std::string& path) override {
+    LAPSE_TRY(check_usable());
+    LAPSE_TRY_ASSIGN(const std::string target, canonical_path(path));
+    struct stat info {};
+    if (::stat(target.c_str(), &info) == 0)
+      return {StatusCode::kInvalidArgument, path + ": exists already; a copy is only written to a new file"};
+    LAPSE_TRY_ASSIGN(const auto journals, find_journal_slots(target, true));
+    if (!journals.empty())
+      return {StatusCode::kInvalidArgument,
+              journals[0].file.path() + ": is the journal of another store; remove it first"};
+    const LocalSnapshot snapshot(core_, core_->read_point());
+    StoreMeta meta;
+    meta.store_id = new_store_id();
+    meta.drained_sequence = snapshot.sequence();
+    meta.target_sequence = snapshot.sequence();
+    CopySteps steps(snapshot);
+    return Tree::create(target, meta, [&](TreeBatch* batch) { return steps.next(batch); });
+  }
+
+  Status verify() override {
+    LAPSE_TRY(check_usable());
+    return core_->verify();
+  }
+
+  EngineStats stats() override {
+    EngineStats stats;
+    stats.background_error = check_usable();
+    return stats.background_error.ok() ? core_->stats() : stats;
+  }
+
+  Status close() override {
+    if (core_->forked() || closed_.exchange(true)) return {};
+    return core_->remove_handle() ? core_->close() : Status();
+  }
+
+ private:
+  Status check_usable() const {
+    LAPSE_TRY(core_->check_usable());
+    if (!closed_.load(std::memory_order_acquire)) return {};
+    return {StatusCode::kUnavailable, "this handle has been closed"};
+  }
+
+  Status check_writable() const {
+    LAPSE_TRY(check_usable());
+    if (read_only_) return {StatusCode::kReadOnly, "this handle was opened read-only"};
+    return {};
+  }
+
+  CoreRef core_;
+  const bool read_only_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_handle(std::shared_ptr<Core> core, bool read_only) {
+  return std::make_unique<LocalHandle>(std::move(core), read_only);
+}
+
+}  // namespace lapse::engine

@@ -1,0 +1,406 @@
+#include "engine/local/journal.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/random.h"
+#include "base/test_hooks.h"
+#include "base/try.h"
+#include "engine/local/journal_recovery.h"
+
+namespace lapse::engine {
+
+namespace {
+
+constexpr std::string_view kSuffix = "-journal";
+constexpr uint64_t kSmallestFileBytes = 64 << 10;  // doubled from file to file
+constexpr uint64_t kBlockBytes = 4096;
+// Writing begins this early, so that little is left to wait for when a file is full.
+constexpr uint64_t kWritebackBytes = 1 << 20;
+
+std::string slot_path(const std::string& path, int slot) {
+  return path + std::string(kSuffix) + std::to_string(slot);
+}
+
+uint64_t round_up(uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+
+}  // namespace
+
+// One file of the journal, and how bytes get into it.
+class Journal::JournalFile {
+ public:
+  JournalFile(int slot, File file) : slot_(slot), file_(std::move(file)) {}
+
+  int slot() const { return slot_; }
+  const File& file() const { return file_; }
+  uint64_t bytes() const { return bytes_; }
+  const JournalHeader& header() const { return header_; }
+  uint64_t end() const { return end_.load(std::memory_order_acquire); }
+  bool has_room_for(size_t record_size) const { return end() + record_size <= bytes_; }
+  bool has_records() const { return end() > kJournalRecordsOffset; }
+
+  // Makes it `bytes` long, all of it reserved, what is new zeroed. On error it is as it was.
+  Status grow(uint64_t bytes, bool zero, JournalIo io) {
+    const uint64_t old_bytes = bytes_;
+    mapping_.unmap();
+    Status status = reserve(old_bytes, bytes, zero, io);
+    if (status.ok()) bytes_ = bytes;
+    if (!status.ok()) (void)file_.truncate(old_bytes);
+    Status mapped = map_if_reserved();
+    return status.ok() ? mapped : status;
+  }
+
+  Status adopt(const JournalIo io) {
+    LAPSE_TRY_ASSIGN(bytes_, file_.size());
+    mapped_io_ = io == JournalIo::kMapped || (io == JournalIo::kAuto && writes_in_place(file_));
+    // Blocks that a copy or a restore left out must be there before they are stored to.
+    if (mapped_io_ && bytes_ > 0) LAPSE_TRY(file_.allocate(0, bytes_, nullptr));
+    return map_if_reserved();
+  }
+
+  // Puts it to use.
+  Status begin(const JournalHeader& header) {
+    LAPSE_TRY(write_header(header, 0));
+    LAPSE_TRY(write_header(header, 1));
+    header_ = header;
+    end_.store(kJournalRecordsOffset, std::memory_order_release);
+    writeback_from_ = 0;
+    return {};
+  }
+
+  // As found at open: to be read and marked, not appended to.
+  void resume(const JournalHeader& header, uint64_t end) {
+    header_ = header;
+    end_.store(end, std::memory_order_release);
+  }
+
+  Status write_header(const JournalHeader& header, int copy) {
+    return store(static_cast<uint64_t>(copy) * kJournalHeaderCopyBytes, header.encode());
+  }
+
+  // The one way bytes get into a journal.
+  Status store(uint64_t offset, std::string_view bytes) {
+    if (!mapped_io_) return file_.write(offset, bytes);
+    mapping_.store(offset, bytes);
+    return {};
+  }
+
+  void advance(size_t record_size) {
+    const uint64_t end = end_.load(std::memory_order_relaxed) + record_size;
+    end_.store(end, std::memory_order_release);
+    if (end - writeback_from_ < kWritebackBytes) return;
+    file_.start_writeback(writeback_from_, end - writeback_from_);
+    writeback_from_ = end;
+  }
+
+  Status verify() const {
+    LAPSE_TRY_ASSIGN(const Mapping bytes, Mapping::map(file_, bytes_, Mapping::Access::kRead));
+    return verify_records({file_.path(), bytes.bytes()}, header_, end());
+  }
+
+ private:
+  Status reserve(uint64_t old_bytes, uint64_t bytes, bool zero, JournalIo io) {
+    bool reserved = false;
+    LAPSE_TRY(file_.allocate(old_bytes, bytes - old_bytes, &reserved));
+    // Written once, the blocks need no change of metadata when records go into them, which makes each sync
+    // cheaper.
+    if (zero) LAPSE_TRY(file_.write_zeros(old_bytes, bytes - old_bytes));
+    mapped_io_ = io == JournalIo::kMapped || (io == JournalIo::kAuto && reserved && writes_in_place(file_));
+    return {};
+  }
+
+  Status map_if_reserved() {
+    if (!mapped_io_) return {};
+    LAPSE_TRY_ASSIGN(mapping_, Mapping::map(file_, bytes_, Mapping::Access::kReadWrite));
+    return {};
+  }
+
+  const int slot_;
+  File file_;
+  Mapping mapping_;
+  bool mapped_io_ = false;
+  uint64_t bytes_ = 0;
+  JournalHeader header_;
+  std::atomic<uint64_t> end_{kJournalRecordsOffset};
+  uint64_t writeback_from_ = 0;
+};
+
+Journal::Journal(std::string path, const StoreId& store_id, const LocalOptions& options,
+                 const Position& position)
+    : path_(std::move(path)),
+      store_id_(store_id),
+      file_bytes_(options.journal_file_bytes),
+      io_(options.journal_io),
+      next_file_(position.next_file),
+      chain_(position.chain),
+      next_file_bytes_(std::min<uint64_t>(kSmallestFileBytes, options.journal_file_bytes)),
+      appended_(position.sequence),
+      synced_(position.sequence) {}
+
+Status Journal::adopt_live(JournalSlot found) {
+  const HeaderPair pair = decode_headers(found.mapping.bytes());
+  assert(pair.state == HeaderPair::State::kValid);
+  size_t end = kJournalRecordsOffset;
+  while (const auto record = decode_record(found.mapping.bytes(), end, pair.header.salt))
+    end += record->file_bytes();
+  auto file = std::make_shared<JournalFile>(found.slot, std::move(found.file));
+  LAPSE_TRY(file->adopt(io_));
+  file->resume(pair.header, end);
+  live_.push_back(std::move(file));
+  return {};
+}
+
+Status Journal::adopt_spare(JournalSlot found) {
+  auto file = std::make_shared<JournalFile>(found.slot, std::move(found.file));
+  LAPSE_TRY(file->adopt(io_));
+  spare_.push_back(std::move(file));
+  return {};
+}
+
+Status Journal::failure() const {
+  if (!failed_.load(std::memory_order_acquire)) return {};
+  std::lock_guard lock(sync_mutex_);
+  return failure_;
+}
+
+void Journal::fail(const Status& status) {
+  failure_ = Status(status.code(),
+                    std::string(status.message()) + "; nothing more is written until the store is reopened");
+  failed_.store(true, std::memory_order_release);
+}
+
+std::shared_ptr<Journal::JournalFile> Journal::current_file() const {
+  std::lock_guard lock(files_mutex_);
+  return current_;
+}
+
+Status Journal::append(std::string* record, uint64_t sequence) {
+  LAPSE_TRY(failure());
+  const size_t size = record_bytes(record->size() - kRecordHeaderBytes);
+  // current_ is written by this thread only: no lock to read it.
+  if (sealed_ || !current_->has_room_for(size)) LAPSE_TRY(rotate(size, sequence));
+  JournalFile& file = *current_;
+  const uint64_t sum = seal_record(record, file.header().salt, sequence, synced_sequence(), chain_);
+  if (Status status = file.store(file.end(), *record); !status.ok()) {
+    // Part of it, or even all of it, may be in the file: it must not come back after a crash.
+    const std::string nothing(kRecordHeaderBytes, '\0');
+    if (file.store(file.end(), nothing).ok()) return status;
+    std::lock_guard lock(sync_mutex_);
+    fail(status);
+    return {StatusCode::kUnknown, std::string(status.message()) + "; and it cannot be taken back"};
+  }
+  file.advance(size);
+  chain_ = sum;
+  appended_.store(sequence, std::memory_order_release);
+  return {};
+}
+
+Status Journal::rotate(size_t record_size, uint64_t sequence) {
+  LAPSE_TRY_ASSIGN(const std::shared_ptr<JournalFile> file, find_or_make_file(record_size));
+  const auto put_back = [&](Status status) {
+    std::lock_guard lock(files_mutex_);
+    spare_.push_back(file);
+    return status;
+  };
+  test_hooks::crash_point("journal-rotate-begin");
+  if (Status status = wait_synced(appended_.load(std::memory_order_relaxed)); !status.ok())
+    return put_back(std::move(status));
+  test_hooks::crash_point("journal-rotate-synced");
+  const JournalHeader header{.store_id = store_id_,
+                             .salt = random_u64(),
+                             .file_number = next_file_,
+                             .first_sequence = sequence,
+                             .chain = chain_,
+                             .synced_sequence = synced_sequence(),
+                             .clean = false};
+  if (Status status = file->begin(header); !status.ok()) return put_back(std::move(status));
+  test_hooks::crash_point("journal-rotated");
+  std::lock_guard lock(files_mutex_);
+  live_.push_back(file);
+  current_ = file;
+  sealed_ = false;
+  ++next_file_;
+  return {};
+}
+
+Result<std::shared_ptr<Journal::JournalFile>> Journal::find_or_make_file(size_t record_size) {
+  const uint64_t needed = kJournalRecordsOffset + round_up(record_size);
+  const uint64_t wanted = std::max(needed, kJournalRecordsOffset + round_up(next_file_bytes_));
+  if (auto spare = take_spare(wanted)) return spare;
+  Result<std::shared_ptr<JournalFile>> made = make_file(wanted);
+  if (made.ok()) {
+    next_file_bytes_ = std::min<uint64_t>(next_file_bytes_ * 2, file_bytes_);
+  } else if (made.status().code() == StatusCode::kNoSpace) {
+    // On a full disk a smaller file that is there already will do.
+    if (auto spare = take_spare(needed)) return spare;
+  }
+  return made;
+}
+
+std::shared_ptr<Journal::JournalFile> Journal::take_spare(uint64_t at_least_bytes) {
+  std::lock_guard lock(files_mutex_);
+  auto fits = std::find_if(spare_.begin(), spare_.end(),
+                           [&](const auto& file) { return file->bytes() >= at_least_bytes; });
+  if (fits == spare_.end()) return nullptr;
+  std::shared_ptr<JournalFile> file = *fits;
+  spare_.erase(fits);
+  return file;
+}
+
+// Grows a spare file, or creates one.
+Result<std::shared_ptr<Journal::JournalFile>> Journal::make_file(uint64_t bytes) {
+  const bool zero = bytes <= kJournalRecordsOffset + round_up(file_bytes_);  // else it is used only once
+  if (auto spare = take_spare(0)) {
+    Status status = spare->grow(bytes, zero, io_);
+    if (status.ok()) return spare;
+    std::lock_guard lock(files_mutex_);
+    spare_.push_back(std::move(spare));
+    return status;
+  }
+  int slot = 0;
+  {
+    std::lock_guard lock(files_mutex_);
+    const auto in = [&](const auto& files) {
+      return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file->slot() == slot; });
+    };
+    while (in(live_) || in(spare_)) ++slot;
+  }
+  const std::string path = slot_path(path_, slot);
+  LAPSE_TRY_ASSIGN(File opened, File::open(path, File::Mode::kCreate));
+  auto file = std::make_shared<JournalFile>(slot, std::move(opened));
+  Status status = file->grow(bytes, zero, io_);
+  if (status.ok()) status = sync_directory_of(path);
+  if (status.ok()) return file;
+  (void)remove_file(path);
+  return status;
+}
+
+Status Journal::wait_synced(uint64_t sequence) {
+  if (synced_sequence() >= sequence) return {};
+  std::unique_lock lock(sync_mutex_);
+  while (synced_sequence() < sequence) {
+    if (!failure_.ok()) return failure_;
+    if (syncing_) {
+      sync_done_.wait(lock);
+    } else {
+      LAPSE_TRY(sync_once(&lock));
+    }
+  }
+  return {};
+}
+
+// Syncs for everyone who has appended by now. The lock is let go meanwhile.
+Status Journal::sync_once(std::unique_lock<std::mutex>* lock) {
+  syncing_ = true;
+  lock->unlock();
+  // In this order: a later file than the one that holds `target` means that a rotation has synced that one.
+  const uint64_t target = appended_.load(std::memory_order_acquire);
+  const std::shared_ptr<JournalFile> file = current_file();
+  Status status = file->file().sync();
+  lock->lock();
+  syncing_ = false;
+  syncs_.fetch_add(1, std::memory_order_relaxed);
+  if (status.ok()) {
+    if (synced_sequence() < target) synced_.store(target, std::memory_order_release);
+  } else {
+    fail(status);
+  }
+  sync_done_.notify_all();
+  return status;
+}
+
+Journal::Position Journal::seal() {
+  std::lock_guard lock(files_mutex_);
+  if (!sealed_ && current_->has_records()) sealed_ = true;
+  const uint64_t next_file = sealed_ ? next_file_ : next_file_ - 1;
+  return {next_file, appended_.load(std::memory_order_relaxed), chain_};
+}
+
+void Journal::release_before(uint64_t number) {
+  std::lock_guard lock(files_mutex_);
+  const auto drained = std::stable_partition(
+      live_.begin(), live_.end(), [&](const auto& file) { return file->header().file_number >= number; });
+  for (auto file = drained; file != live_.end(); ++file) {
+    // One that was made for a single large record is not worth keeping.
+    if ((*file)->bytes() > kJournalRecordsOffset + round_up(file_bytes_)) {
+      (void)remove_file((*file)->file().path());
+    } else {
+      spare_.push_back(*file);
+    }
+  }
+  live_.erase(drained, live_.end());
+}
+
+Status Journal::close(bool drained) {
+  LAPSE_TRY(failure());
+  if (!drained) {
+    LAPSE_TRY(wait_synced(appended_.load(std::memory_order_relaxed)));
+    LAPSE_TRY(mark_clean());
+  }
+  std::lock_guard lock(files_mutex_);
+  for (const auto& file : spare_) LAPSE_TRY(remove_file(file->file().path()));
+  spare_.clear();
+  if (!drained) return {};
+  for (const auto& file : live_) LAPSE_TRY(remove_file(file->file().path()));
+  live_.clear();
+  current_.reset();
+  sealed_ = true;
+  return {};
+}
+
+Status Journal::mark_clean() {
+  if (live_.empty()) return {};
+  JournalFile& last = *live_.back();
+  JournalHeader header = last.header();
+  if (header.clean && header.synced_sequence == appended_.load()) return {};
+  header.clean = true;
+  header.synced_sequence = appended_.load();
+  // One copy at a time: should the power go, the other one still stands.
+  for (int copy : {0, 1}) {
+    LAPSE_TRY(last.write_header(header, copy));
+    LAPSE_TRY(last.file().sync());
+    test_hooks::crash_point(copy == 0 ? "journal-half-marked-clean" : "journal-marked-clean");
+  }
+  return {};
+}
+
+Status Journal::verify() {
+  std::vector<std::shared_ptr<JournalFile>> files;
+  {
+    std::lock_guard lock(files_mutex_);
+    files = live_;
+  }
+  for (const auto& file : files) LAPSE_TRY(file->verify());
+  return {};
+}
+
+Journal::Sizes Journal::sizes() const {
+  std::lock_guard lock(files_mutex_);
+  Sizes sizes;
+  for (const auto* list : {&live_, &spare_}) {
+    for (const auto& file : *list) sizes.bytes += file->bytes();
+  }
+  sizes.files = live_.size() + spare_.size();
+  sizes.live_files = live_.size();
+  return sizes;
+}
+
+Result<std::vector<JournalSlot>> find_journal_slots(const std::string& path, bool read_only) {
+  const std::string prefix = path.substr(path.rfind('/') + 1) + std::string(kSuffix);
+  LAPSE_TRY_ASSIGN(const std::vector<std::string> names, list_siblings(path, prefix));
+  std::vector<JournalSlot> slots;
+  for (const std::string& name : names) {
+    const std::string_view digits = std::string_view(name).substr(prefix.size());
+    JournalSlot found;
+    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), found.slot);
+    if (error != std::errc() || end != digits.end() || found.slot < 0) continue;  // *.damaged, say
+    const auto mode = read_only ? File::Mode::kRead : File::Mode::kReadWrite;
+    LAPSE_TRY_ASSIGN(found.file, File::open(slot_path(path, found.slot), mode));
+    LAPSE_TRY_ASSIGN(const uint64_t bytes, found.file.size());
+    LAPSE_TRY_ASSIGN(found.mapping, Mapping::map(found.file, bytes, Mapping::Access::kRead));
+    slots.push_back(std::move(found));
+  }
+  return slots;
+}
+
+}  // namespace lapse::engine

@@ -1,0 +1,184 @@
+#include "engine/local/view.h"
+
+#include <bit>
+#include <cassert>
+
+#include "base/try.h"
+
+namespace lapse::engine {
+
+namespace {
+
+constexpr uint64_t kEverything = ~uint64_t{0};  // a transaction sees all of its own writes
+
+std::optional<std::string_view> value_of(const WriteBuffer::Version& version) {
+  if (version.erased) return std::nullopt;
+  return version.value();
+}
+
+WriteBuffer::Iterator iterate(const WriteBuffer* buffer, uint64_t sequence) {
+  if (buffer == nullptr) return {};
+  return {buffer, sequence};
+}
+
+}  // namespace
+
+Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) const {
+  if (key.size() > kMaxKeyBytes)
+    return Status(StatusCode::kTooLarge, "key of " + std::to_string(key.size()) + " bytes: the limit is " +
+                                             std::to_string(kMaxKeyBytes));
+  if (own != nullptr && !own->empty()) {
+    if (const auto* version = own->find(key, kEverything)) return value_of(*version);
+  }
+  for (const WriteBuffer* buffer : {view->active.get(), view->frozen.get()}) {
+    if (buffer == nullptr || buffer->empty()) continue;
+    if (const auto* version = buffer->find(key, sequence)) return value_of(*version);
+  }
+  return view->generation->get(key, verify_checksums);
+}
+
+MergeCursor::MergeCursor(const ReadPoint* point)
+    : point_(point),
+      buffers_{iterate(point->own, kEverything), iterate(point->view->active.get(), point->sequence),
+               iterate(point->view->frozen.get(), point->sequence)},
+      tree_(point->view->generation.get(), point->verify_checksums) {}
+
+Status MergeCursor::restart(Direction direction) {
+  valid_ = false;
+  direction_ = direction;
+  if (point_->own_changes != nullptr) seen_own_changes_ = *point_->own_changes;
+  return {};
+}
+
+Status MergeCursor::tree_moved(Status status) {
+  return point_->view->generation->with_path(std::move(status));
+}
+
+template <typename MoveBuffer, typename MoveTree>
+Status MergeCursor::move_all(MoveBuffer move_buffer, MoveTree move_tree) {
+  for (WriteBuffer::Iterator& buffer : buffers_) move_buffer(&buffer);
+  return tree_moved(move_tree(&tree_));
+}
+
+Status MergeCursor::seek(std::string_view key) {
+  LAPSE_TRY(restart(Direction::kForward));
+  LAPSE_TRY(move_all([&](auto* buffer) { buffer->seek(key); }, [&](auto* tree) { return tree->seek(key); }));
+  return settle();
+}
+
+Status MergeCursor::first() {
+  LAPSE_TRY(restart(Direction::kForward));
+  LAPSE_TRY(move_all([](auto* buffer) { buffer->first(); }, [](auto* tree) { return tree->first(); }));
+  return settle();
+}
+
+Status MergeCursor::last() {
+  LAPSE_TRY(restart(Direction::kBackward));
+  LAPSE_TRY(move_all([](auto* buffer) { buffer->last(); }, [](auto* tree) { return tree->last(); }));
+  return settle();
+}
+
+Status MergeCursor::next() {
+  assert(valid_);
+  if (can_step(Direction::kForward)) {
+    LAPSE_TRY(step_past_current());
+  } else {
+    LAPSE_TRY(move_beyond(std::string(key_), Direction::kForward));
+  }
+  return settle();
+}
+
+Status MergeCursor::prev() {
+  assert(valid_);
+  if (can_step(Direction::kBackward)) {
+    LAPSE_TRY(step_past_current());
+  } else {
+    LAPSE_TRY(move_beyond(std::string(key_), Direction::kBackward));
+  }
+  return settle();
+}
+
+// Not after a turn, and not when the transaction has written since: then the sources stand elsewhere.
+bool MergeCursor::can_step(Direction direction) const {
+  return direction == direction_ &&
+         (point_->own_changes == nullptr || *point_->own_changes == seen_own_changes_);
+}
+
+Status MergeCursor::step_past_current() {
+  valid_ = false;
+  const bool forward = direction_ == Direction::kForward;
+  for (unsigned bits = at_current_ & ~kTreeBit; bits != 0; bits &= bits - 1) {
+    WriteBuffer::Iterator& buffer = buffers_[std::countr_zero(bits)];
+    forward ? buffer.next() : buffer.prev();
+  }
+  if ((at_current_ & kTreeBit) == 0) return {};
+  return tree_moved(forward ? tree_.next() : tree_.prev());
+}
+
+// Puts every source at its first key beyond `key`.
+Status MergeCursor::move_beyond(const std::string& key, Direction direction) {
+  LAPSE_TRY(restart(direction));
+  if (direction == Direction::kForward) {
+    const auto beyond = [&](auto* source) { return source->valid() && source->key() == key; };
+    return move_all(
+        [&](auto* buffer) {
+          buffer->seek(key);
+          if (beyond(buffer)) buffer->next();
+        },
+        [&](auto* tree) -> Status {
+          LAPSE_TRY(tree->seek(key));
+          return beyond(tree) ? tree->next() : Status();
+        });
+  }
+  return move_all(
+      [&](auto* buffer) {
+        buffer->seek(key);
+        buffer->valid() ? buffer->prev() : buffer->last();
+      },
+      [&](auto* tree) -> Status {
+        LAPSE_TRY(tree->seek(key));
+        return tree->valid() ? tree->prev() : tree->last();
+      });
+}
+
+// The key nearest in the direction of travel, and the sources that stand at it.
+unsigned MergeCursor::find_front(std::string_view* key) const {
+  unsigned front = 0;
+  const auto offer = [&](unsigned bit, std::string_view candidate) {
+    const int order = front == 0 ? -1 : candidate.compare(*key);
+    if (order == 0) {
+      front |= bit;
+    } else if (front == 0 || (order < 0) == (direction_ == Direction::kForward)) {
+      front = bit;
+      *key = candidate;
+    }
+  };
+  for (int i = 0; i < kBuffers; ++i) {
+    if (buffers_[i].valid()) offer(1U << i, buffers_[i].key());
+  }
+  if (tree_.valid()) offer(kTreeBit, tree_.key());
+  return front;
+}
+
+// Makes the front the current entry, past what is erased.
+Status MergeCursor::settle() {
+  while (true) {
+    at_current_ = find_front(&key_);
+    if (at_current_ == 0) return {};
+    const int upper = std::countr_zero(at_current_);
+    if (upper == kBuffers) {
+      value_ = tree_.value();
+      valid_ = true;
+      return {};
+    }
+    const WriteBuffer::Version& version = buffers_[upper].version();
+    if (!version.erased) {
+      value_ = version.value();
+      valid_ = true;
+      return {};
+    }
+    LAPSE_TRY(step_past_current());
+  }
+}
+
+}  // namespace lapse::engine

@@ -1,0 +1,78 @@
+// How reads go: own writes, if it is a transaction, then the active buffer, then the frozen one, then the
+// tree.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "engine/local/tree.h"
+#include "engine/local/write_buffer.h"
+
+namespace lapse::engine {
+
+// Everything there is to read from, as of one moment in the life of the buffers. Views are published whole,
+// and kept alive by those who read from them.
+struct View {
+  std::shared_ptr<WriteBuffer> active;
+  std::shared_ptr<WriteBuffer> frozen;  // being drained: lies over a tree that has some of it; may be null
+  std::shared_ptr<const Generation> generation;
+};
+
+// A view at a sequence. With `own`, a transaction's writes over it.
+struct ReadPoint {
+  std::shared_ptr<const View> view;
+  uint64_t sequence = 0;
+  const WriteBuffer* own = nullptr;
+  const uint64_t* own_changes = nullptr;  // counts what happened to `own`
+  bool verify_checksums = true;
+
+  Result<std::optional<std::string_view>> get(std::string_view key) const;
+};
+
+// Merges the sources of a read point in key order; of equal keys the upper source counts.
+class MergeCursor final : public Cursor {
+ public:
+  explicit MergeCursor(const ReadPoint* point);
+
+  Status seek(std::string_view key) override;
+  Status first() override;
+  Status last() override;
+  Status next() override;
+  Status prev() override;
+
+  bool valid() const override { return valid_; }
+  std::string_view key() const override { return key_; }
+  std::string_view value() const override { return value_; }
+
+ private:
+  static constexpr int kBuffers = 3;
+  static constexpr unsigned kTreeBit = 1U << kBuffers;
+  enum class Direction { kForward, kBackward };
+
+  Status restart(Direction direction);
+  Status tree_moved(Status status);
+  template <typename MoveBuffer, typename MoveTree>
+  Status move_all(MoveBuffer move_buffer, MoveTree move_tree);
+  bool can_step(Direction direction) const;
+  Status step_past_current();
+  Status move_beyond(const std::string& key, Direction direction);
+  Status settle();
+  unsigned find_front(std::string_view* key) const;
+
+  const ReadPoint* point_;
+  WriteBuffer::Iterator buffers_[kBuffers];  // upper ones first
+  TreeCursor tree_;
+  Direction direction_ = Direction::kForward;
+  uint64_t seen_own_changes_ = 0;
+  unsigned at_current_ = 0;  // which sources stand at the current key, a bit each
+  bool valid_ = false;
+  std::string_view key_;
+  std::string_view value_;
+};
+
+}  // namespace lapse::engine

@@ -1,0 +1,113 @@
+// WriteBuffer: the commits that are not in the tree yet, in key order, each key with its versions.
+//
+// One writer inserts; any number of readers find and iterate meanwhile, without locks. A reader names the
+// sequence it reads at and sees, for each key, the newest version at or below it. Nothing is ever removed:
+// a buffer is dropped whole, when it has been drained and its last reader is gone.
+//
+//   skip list     one node a key, in key order: for iteration and for draining
+//   hash index    bucket → nodes, with 16 filter bits in each bucket's word: a get that misses, which is
+//                 what most gets do, costs one load and touches no node
+//   versions      newest first, hanging off the node: overwriting a hot key costs no search in the list
+//
+// Invariants:
+//  - A node or version is complete before the store that makes it reachable, which is a release; readers
+//    follow with acquire. So whatever a reader can reach, it can read.
+//  - Along a chain of versions, sequences strictly fall.
+//  - A version that a reader's sequence covers was reachable before that sequence was published.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/random.h"
+#include "engine/local/arena.h"
+
+namespace lapse::engine {
+
+class WriteBuffer {
+ public:
+  struct Version {
+    const Version* older;
+    uint64_t sequence;
+    uint32_t value_bytes;
+    bool erased;
+
+    std::string_view value() const { return {reinterpret_cast<const char*>(this + 1), value_bytes}; }
+  };
+
+  struct Node;
+
+  // `expected_bytes` sizes the hash index; 0 makes a buffer without one, which costs nothing to reset, for
+  // a transaction's own writes.
+  explicit WriteBuffer(size_t expected_bytes);
+  WriteBuffer(const WriteBuffer&) = delete;
+  WriteBuffer& operator=(const WriteBuffer&) = delete;
+
+  // No value means erased. Of one key, sequences must not fall.
+  Node* insert(std::string_view key, uint64_t sequence, std::optional<std::string_view> value);
+  // Takes back a node's newest version. Only where there are no other readers: in a transaction.
+  void undo(Node* node);
+  // Forgets everything. Only where there are no other readers.
+  void reset();
+
+  // The version of `key` that is newest at or below `sequence`; null if there is none.
+  const Version* find(std::string_view key, uint64_t sequence) const;
+
+  size_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
+  size_t keys() const { return keys_.load(std::memory_order_relaxed); }
+  bool empty() const { return keys() == 0; }
+
+  class Iterator;
+
+ private:
+  static constexpr int kMaxHeight = 12;  // a quarter go one higher: good for 4^12 keys
+
+  Node* new_node(std::string_view key, uint64_t prefix, uint32_t hash, int height);
+  int random_height();
+  Node* find_at_or_after(std::string_view key, Node** before) const;
+  Node* find_last_before(std::string_view key) const;
+  Node* find_last() const;
+  Node* find_in_index(std::string_view key, uint64_t hash) const;
+  void add_to_index(Node* node, uint64_t hash);
+
+  Arena arena_;
+  Node* head_;
+  std::atomic<int> height_{1};
+  FastRandom random_;
+  size_t bucket_mask_ = 0;
+  std::unique_ptr<std::atomic<uint64_t>[]> buckets_;
+  std::atomic<size_t> used_bytes_{0};
+  std::atomic<size_t> keys_{0};
+};
+
+// Goes over the keys that have a version at or below `sequence`, erased ones included.
+class WriteBuffer::Iterator {
+ public:
+  Iterator() = default;  // over nothing
+  Iterator(const WriteBuffer* buffer, uint64_t sequence) : buffer_(buffer), sequence_(sequence) {}
+
+  void seek(std::string_view key);  // to the first at or after key
+  void first();
+  void last();
+  void next();
+  void prev();
+
+  bool valid() const { return node_ != nullptr; }
+  std::string_view key() const;
+  const Version& version() const { return *version_; }
+
+ private:
+  void settle_forward();
+  void settle_backward();
+
+  const WriteBuffer* buffer_ = nullptr;
+  uint64_t sequence_ = 0;
+  Node* node_ = nullptr;
+  const Version* version_ = nullptr;
+};
+
+}  // namespace lapse::engine
