@@ -70,11 +70,11 @@ class Generation {
   const StoreMeta meta_;
 };
 
-// Walks the entries of a generation; forks are followed.
+// Walks the entries of a generation, which must outlive it; forks are followed.
 class TreeCursor {
  public:
   TreeCursor(const Generation* generation, bool verify_checksums)
-      : generation_(generation), rows_(&generation->pages()), verify_(verify_checksums) {}
+      : rows_(&generation->pages()), verify_(verify_checksums) {}
 
   Status seek(std::string_view key);
   Status first();
@@ -102,7 +102,6 @@ class TreeCursor {
   std::string leave_fork();
   Status load();
 
-  const Generation* generation_;
   PageCursor rows_;
   const bool verify_;
   bool valid_ = false;
