@@ -1,0 +1,145 @@
+#include "engine/local/write_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lapse::engine {
+namespace {
+
+constexpr uint64_t kAll = ~uint64_t{0};
+
+std::string value_at(const WriteBuffer& buffer, std::string_view key, uint64_t sequence) {
+  const WriteBuffer::Version* version = buffer.find(key, sequence);
+  if (version == nullptr) return "(none)";
+  return version->erased ? "(erased)" : std::string(version->value());
+}
+
+std::vector<std::string> keys_at(const WriteBuffer& buffer, uint64_t sequence) {
+  std::vector<std::string> keys;
+  WriteBuffer::Iterator at(&buffer, sequence);
+  for (at.first(); at.valid(); at.next()) keys.emplace_back(at.key());
+  return keys;
+}
+
+// With and without the hash index: what a store's buffer and a transaction's are.
+class WriteBufferTest : public testing::TestWithParam<size_t> {
+ protected:
+  WriteBuffer buffer_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(, WriteBufferTest, testing::Values(0, 1 << 20),
+                         [](const auto& size) { return size.param == 0 ? "Plain" : "Indexed"; });
+
+TEST_P(WriteBufferTest, ReaderSeesTheNewestVersionAtItsSequence) {
+  buffer_.insert("key", 3, "three");
+  buffer_.insert("key", 5, std::nullopt);
+  buffer_.insert("key", 9, "nine");
+  EXPECT_EQ(value_at(buffer_, "key", 2), "(none)");
+  EXPECT_EQ(value_at(buffer_, "key", 3), "three");
+  EXPECT_EQ(value_at(buffer_, "key", 4), "three");
+  EXPECT_EQ(value_at(buffer_, "key", 5), "(erased)");
+  EXPECT_EQ(value_at(buffer_, "key", kAll), "nine");
+  EXPECT_EQ(value_at(buffer_, "other", kAll), "(none)");
+  EXPECT_EQ(buffer_.keys(), 1U);
+}
+
+TEST_P(WriteBufferTest, KeysThatShareTheirFirstBytesKeepTheirOrder) {
+  const std::vector<std::string> sorted = {
+      "",          std::string(1, '\0'), std::string(9, '\0'), "12345678",
+      "12345678a", "12345678ab",         "12345679",           "\xff\xff"};
+  for (size_t i = 0; i < sorted.size(); ++i) buffer_.insert(sorted[(i * 3) % sorted.size()], i + 1, "v");
+  EXPECT_EQ(keys_at(buffer_, kAll), sorted);
+}
+
+TEST_P(WriteBufferTest, IteratorSkipsKeysThatAreTooNewBothWays) {
+  buffer_.insert("a", 5, "new");
+  buffer_.insert("b", 1, "old");
+  buffer_.insert("c", 5, "new");
+  buffer_.insert("d", 2, "old");
+  buffer_.insert("e", 5, "new");
+  EXPECT_EQ(keys_at(buffer_, 2), (std::vector<std::string>{"b", "d"}));
+  WriteBuffer::Iterator at(&buffer_, 2);
+  at.last();
+  ASSERT_TRUE(at.valid());
+  EXPECT_EQ(at.key(), "d");
+  at.prev();
+  ASSERT_TRUE(at.valid());
+  EXPECT_EQ(at.key(), "b");
+  at.prev();
+  EXPECT_FALSE(at.valid());
+  at.seek("bb");
+  ASSERT_TRUE(at.valid());
+  EXPECT_EQ(at.key(), "d");
+}
+
+TEST_P(WriteBufferTest, MatchesAMapUnderRandomInserts) {
+  std::map<std::string, std::string> model;
+  FastRandom random(7);
+  for (uint64_t sequence = 1; sequence <= 20000; ++sequence) {
+    const std::string key = std::to_string(random.next() % 5000);
+    const std::string value = std::to_string(random.next());
+    buffer_.insert(key, sequence, value);
+    model[key] = value;
+  }
+  WriteBuffer::Iterator at(&buffer_, kAll);
+  at.first();
+  for (const auto& [key, value] : model) {
+    ASSERT_TRUE(at.valid());
+    ASSERT_EQ(at.key(), key);
+    ASSERT_EQ(at.version().value(), value);
+    ASSERT_EQ(value_at(buffer_, key, kAll), value);
+    at.next();
+  }
+  EXPECT_FALSE(at.valid());
+}
+
+TEST(WriteBufferUndoTest, UndoBringsBackWhatWasThere) {
+  WriteBuffer buffer(0);
+  buffer.insert("key", 1, "first");
+  WriteBuffer::Node* second = buffer.insert("key", 2, "second");
+  WriteBuffer::Node* other = buffer.insert("other", 3, "third");
+  buffer.undo(other);
+  EXPECT_EQ(keys_at(buffer, kAll), std::vector<std::string>{"key"});
+  buffer.undo(second);
+  EXPECT_EQ(value_at(buffer, "key", kAll), "first");
+  buffer.reset();
+  EXPECT_TRUE(buffer.empty());
+  EXPECT_EQ(value_at(buffer, "key", kAll), "(none)");
+}
+
+// Under ThreadSanitizer this is what shows that readers need no lock.
+TEST(WriteBufferThreadTest, ReadersSeeEverythingUpToThePublishedSequence) {
+  WriteBuffer buffer(1 << 20);
+  std::atomic<uint64_t> published{0};
+  constexpr uint64_t kLast = 20000;
+  const auto key_of = [](uint64_t i) { return std::to_string(i * 7919 % 1000003); };
+  std::vector<std::thread> readers;
+  std::atomic<bool> failed{false};
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    readers.emplace_back([&, seed] {
+      FastRandom random(seed);
+      while (published.load(std::memory_order_acquire) < kLast && !failed) {
+        const uint64_t sequence = published.load(std::memory_order_acquire);
+        if (sequence == 0) continue;
+        const uint64_t wanted = 1 + random.next() % sequence;
+        if (value_at(buffer, key_of(wanted), sequence) != std::to_string(wanted)) failed = true;
+        WriteBuffer::Iterator at(&buffer, sequence);
+        at.seek(key_of(wanted));
+        if (!at.valid() || at.key() != key_of(wanted)) failed = true;
+      }
+    });
+  }
+  for (uint64_t sequence = 1; sequence <= kLast; ++sequence) {
+    buffer.insert(key_of(sequence), sequence, std::to_string(sequence));
+    published.store(sequence, std::memory_order_release);
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(failed);
+}
+
+}  // namespace
+}  // namespace lapse::engine
