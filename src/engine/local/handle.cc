@@ -65,7 +65,7 @@ class LocalTransaction final : public Transaction {
     if (savepoint.writes > undo_.size())
       return {StatusCode::kInvalidArgument, "this savepoint has been rolled back already"};
     for (; undo_.size() > savepoint.writes; undo_.pop_back()) {
-      writes_->undo(undo_.back().node);
+      writes_->undo(undo_.back().entry);
       bytes_ -= undo_.back().bytes;
     }
     ++changes_;
@@ -91,7 +91,7 @@ class LocalTransaction final : public Transaction {
 
  private:
   struct Undo {
-    WriteBuffer::Node* node;
+    WriteBuffer::Entry* entry;
     size_t bytes;
   };
 

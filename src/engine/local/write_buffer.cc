@@ -34,50 +34,62 @@ uint64_t prefix_of(std::string_view key) {
 
 }  // namespace
 
-struct WriteBuffer::Node {
+struct WriteBuffer::Entry {
   std::atomic<const Version*> newest;
-  uint64_t prefix;
-  Node* next_in_bucket;
+  Entry* next_in_bucket;
   uint32_t hash;
   uint32_t key_bytes;
-  uint32_t height;
 
-  // `height` links, then the key.
+  std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_bytes}; }
+};
+
+struct WriteBuffer::Node {
+  uint64_t prefix;
+  Entry* entry;
+
+  // As many as the node is high.
   std::atomic<Node*>* links() { return reinterpret_cast<std::atomic<Node*>*>(this + 1); }
   Node* next(int level) { return links()[level].load(std::memory_order_acquire); }
-  std::string_view key() { return {reinterpret_cast<const char*>(links() + height), key_bytes}; }
-  bool comes_before(std::string_view other, uint64_t other_prefix) {
-    return prefix != other_prefix ? prefix < other_prefix : key() < other;
+  bool comes_before(std::string_view key, uint64_t key_prefix) const {
+    return prefix != key_prefix ? prefix < key_prefix : entry->key() < key;
   }
 };
 
 WriteBuffer::WriteBuffer(size_t expected_bytes) : random_(0x9e3779b97f4a7c15ULL) {
-  static_assert(alignof(Node) == 8 && alignof(Version) == 8, "as the arena aligns");
+  static_assert(alignof(Entry) == 8 && alignof(Node) == 8 && alignof(Version) == 8, "as the arena aligns");
   if (expected_bytes > 0) {
     const size_t buckets =
         std::clamp(std::bit_ceil(expected_bytes / kBytesPerBucket), kMinBuckets, kMaxBuckets);
     bucket_mask_ = buckets - 1;
     buckets_ = std::make_unique<std::atomic<uint64_t>[]>(buckets);
   }
-  head_ = new_node("", 0, 0, kMaxHeight);
+  head_ = new_node(nullptr, 0, kMaxHeight);
 }
 
 void WriteBuffer::reset() {
   assert(buckets_ == nullptr && "only a buffer without an index is used again");
-  arena_.reset();
+  entries_.reset();
+  nodes_.reset();
   height_.store(1, std::memory_order_relaxed);
   keys_.store(0, std::memory_order_relaxed);
-  head_ = new_node("", 0, 0, kMaxHeight);
-  used_bytes_.store(arena_.used_bytes(), std::memory_order_relaxed);
+  head_ = new_node(nullptr, 0, kMaxHeight);
+  note_used_bytes();
 }
 
-WriteBuffer::Node* WriteBuffer::new_node(std::string_view key, uint64_t prefix, uint32_t hash, int height) {
-  const size_t links_bytes = static_cast<size_t>(height) * sizeof(std::atomic<Node*>);
-  char* memory = arena_.allocate(sizeof(Node) + links_bytes + key.size());
-  Node* node = new (memory)
-      Node{nullptr, prefix, nullptr, hash, static_cast<uint32_t>(key.size()), static_cast<uint32_t>(height)};
+void WriteBuffer::note_used_bytes() {
+  used_bytes_.store(entries_.used_bytes() + nodes_.used_bytes(), std::memory_order_relaxed);
+}
+
+WriteBuffer::Entry* WriteBuffer::new_entry(std::string_view key, uint32_t hash) {
+  char* memory = entries_.allocate(sizeof(Entry) + key.size());
+  if (!key.empty()) std::memcpy(memory + sizeof(Entry), key.data(), key.size());
+  return new (memory) Entry{nullptr, nullptr, hash, static_cast<uint32_t>(key.size())};
+}
+
+WriteBuffer::Node* WriteBuffer::new_node(Entry* entry, uint64_t prefix, int height) {
+  char* memory = nodes_.allocate(sizeof(Node) + static_cast<size_t>(height) * sizeof(std::atomic<Node*>));
+  Node* node = new (memory) Node{prefix, entry};
   for (int level = 0; level < height; ++level) new (node->links() + level) std::atomic<Node*>(nullptr);
-  std::memcpy(memory + sizeof(Node) + links_bytes, key.data(), key.size());
   return node;
 }
 
@@ -87,60 +99,65 @@ int WriteBuffer::random_height() {
   return std::min(kMaxHeight, 1 + std::countr_zero(bits | (uint64_t{1} << 30)) / 2);
 }
 
-WriteBuffer::Node* WriteBuffer::insert(std::string_view key, uint64_t sequence,
-                                       std::optional<std::string_view> value) {
-  const uint64_t hash = buckets_ ? checksum(key, 0) : 0;
+WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
+                                        std::optional<std::string_view> value) {
   Node* before[kMaxHeight];
-  Node* node = buckets_ ? find_in_index(key, hash) : nullptr;
-  if (node == nullptr) {
-    Node* at = find_at_or_after(key, before);
-    if (at != nullptr && at->key() == key) node = at;
-  }
-  const size_t value_bytes = value ? value->size() : 0;
-  char* memory = arena_.allocate(sizeof(Version) + value_bytes);
-  const Version* older = node ? node->newest.load(std::memory_order_relaxed) : nullptr;
-  auto* version =
-      new (memory) Version{older, sequence, static_cast<uint32_t>(value_bytes), !value.has_value()};
-  if (value_bytes > 0) std::memcpy(memory + sizeof(Version), value->data(), value_bytes);
-  assert(older == nullptr || older->sequence <= sequence);
+  const uint64_t hash = buckets_ ? checksum(key, 0) : 0;
+  Entry* entry = buckets_ ? find_in_index(key, hash) : find_in_list(key, before);
+  const bool is_new = entry == nullptr;
+  if (is_new) entry = new_entry(key, static_cast<uint32_t>(hash));
 
-  if (node != nullptr) {
-    node->newest.store(version, std::memory_order_release);
-  } else {
-    const int height = random_height();
-    node = new_node(key, prefix_of(key), static_cast<uint32_t>(hash), height);
-    node->newest.store(version, std::memory_order_relaxed);
-    const int old_height = height_.load(std::memory_order_relaxed);
-    for (int level = old_height; level < height; ++level) before[level] = head_;
-    if (height > old_height) height_.store(height, std::memory_order_relaxed);
-    for (int level = 0; level < height; ++level) {
-      node->links()[level].store(before[level]->next(level), std::memory_order_relaxed);
-      before[level]->links()[level].store(node, std::memory_order_release);
-    }
-    if (buckets_) add_to_index(node, hash);
+  const size_t value_bytes = value ? value->size() : 0;
+  char* memory = entries_.allocate(sizeof(Version) + value_bytes);
+  if (value_bytes > 0) std::memcpy(memory + sizeof(Version), value->data(), value_bytes);
+  const Version* older = entry->newest.load(std::memory_order_relaxed);
+  assert(older == nullptr || older->sequence <= sequence);
+  const auto* version =
+      new (memory) Version{older, sequence, static_cast<uint32_t>(value_bytes), !value.has_value()};
+  entry->newest.store(version, std::memory_order_release);
+
+  if (is_new) {
+    if (buckets_) find_at_or_after(key, before);
+    link(entry, before);
+    if (buckets_) add_to_index(entry, hash);
     keys_.store(keys() + 1, std::memory_order_relaxed);
   }
-  used_bytes_.store(arena_.used_bytes(), std::memory_order_relaxed);
-  return node;
+  note_used_bytes();
+  return entry;
 }
 
-void WriteBuffer::undo(Node* node) {
-  const Version* newest = node->newest.load(std::memory_order_relaxed);
-  node->newest.store(newest->older, std::memory_order_relaxed);
+// Puts a complete entry into the list, behind the nodes that come before it on each level.
+void WriteBuffer::link(Entry* entry, Node** before) {
+  const int height = random_height();
+  const int old_height = height_.load(std::memory_order_relaxed);
+  for (int level = old_height; level < height; ++level) before[level] = head_;
+  if (height > old_height) height_.store(height, std::memory_order_relaxed);
+  Node* node = new_node(entry, prefix_of(entry->key()), height);
+  for (int level = 0; level < height; ++level) {
+    node->links()[level].store(before[level]->next(level), std::memory_order_relaxed);
+    before[level]->links()[level].store(node, std::memory_order_release);
+  }
+}
+
+void WriteBuffer::undo(Entry* entry) {
+  const Version* newest = entry->newest.load(std::memory_order_relaxed);
+  entry->newest.store(newest->older, std::memory_order_relaxed);
 }
 
 const WriteBuffer::Version* WriteBuffer::find(std::string_view key, uint64_t sequence) const {
-  Node* node;
-  if (buckets_) {
-    node = find_in_index(key, checksum(key, 0));
-  } else {
-    node = find_at_or_after(key, nullptr);
-    if (node != nullptr && node->key() != key) node = nullptr;
-  }
-  if (node == nullptr) return nullptr;
-  const Version* version = node->newest.load(std::memory_order_acquire);
+  const Entry* entry = buckets_ ? find_in_index(key, checksum(key, 0)) : find_in_list(key, nullptr);
+  return entry == nullptr ? nullptr : version_at(*entry, sequence);
+}
+
+const WriteBuffer::Version* WriteBuffer::version_at(const Entry& entry, uint64_t sequence) {
+  const Version* version = entry.newest.load(std::memory_order_acquire);
   while (version != nullptr && version->sequence > sequence) version = version->older;
   return version;
+}
+
+WriteBuffer::Entry* WriteBuffer::find_in_list(std::string_view key, Node** before) const {
+  const Node* node = find_at_or_after(key, before);
+  return node != nullptr && node->entry->key() == key ? node->entry : nullptr;
 }
 
 WriteBuffer::Node* WriteBuffer::find_at_or_after(std::string_view key, Node** before) const {
@@ -178,26 +195,26 @@ WriteBuffer::Node* WriteBuffer::find_last() const {
   return at == head_ ? nullptr : at;
 }
 
-WriteBuffer::Node* WriteBuffer::find_in_index(std::string_view key, uint64_t hash) const {
+WriteBuffer::Entry* WriteBuffer::find_in_index(std::string_view key, uint64_t hash) const {
   const uint64_t word = buckets_[hash & bucket_mask_].load(std::memory_order_acquire);
   if ((word & filter_bit(hash)) == 0) return nullptr;
-  auto* node = reinterpret_cast<Node*>(word & kPointerMask);
-  for (; node != nullptr; node = node->next_in_bucket) {
-    if (node->hash == static_cast<uint32_t>(hash) && node->key() == key) return node;
+  auto* entry = reinterpret_cast<Entry*>(word & kPointerMask);
+  for (; entry != nullptr; entry = entry->next_in_bucket) {
+    if (entry->hash == static_cast<uint32_t>(hash) && entry->key() == key) return entry;
   }
   return nullptr;
 }
 
-void WriteBuffer::add_to_index(Node* node, uint64_t hash) {
+void WriteBuffer::add_to_index(Entry* entry, uint64_t hash) {
   std::atomic<uint64_t>& bucket = buckets_[hash & bucket_mask_];
   const uint64_t word = bucket.load(std::memory_order_relaxed);
-  const auto pointer = reinterpret_cast<uint64_t>(node);
+  const auto pointer = reinterpret_cast<uint64_t>(entry);
   assert((pointer & ~kPointerMask) == 0);
-  node->next_in_bucket = reinterpret_cast<Node*>(word & kPointerMask);
+  entry->next_in_bucket = reinterpret_cast<Entry*>(word & kPointerMask);
   bucket.store((word & ~kPointerMask) | filter_bit(hash) | pointer, std::memory_order_release);
 }
 
-std::string_view WriteBuffer::Iterator::key() const { return node_->key(); }
+std::string_view WriteBuffer::Iterator::key() const { return node_->entry->key(); }
 
 void WriteBuffer::Iterator::seek(std::string_view key) {
   if (buffer_ == nullptr) return;
@@ -225,22 +242,20 @@ void WriteBuffer::Iterator::next() {
 
 void WriteBuffer::Iterator::prev() {
   assert(valid());
-  node_ = buffer_->find_last_before(node_->key());
+  node_ = buffer_->find_last_before(key());
   settle_backward();
 }
 
 void WriteBuffer::Iterator::settle_forward() {
   for (; node_ != nullptr; node_ = node_->next(0)) {
-    version_ = node_->newest.load(std::memory_order_acquire);
-    while (version_ != nullptr && version_->sequence > sequence_) version_ = version_->older;
+    version_ = version_at(*node_->entry, sequence_);
     if (version_ != nullptr) return;
   }
 }
 
 void WriteBuffer::Iterator::settle_backward() {
-  for (; node_ != nullptr; node_ = buffer_->find_last_before(node_->key())) {
-    version_ = node_->newest.load(std::memory_order_acquire);
-    while (version_ != nullptr && version_->sequence > sequence_) version_ = version_->older;
+  for (; node_ != nullptr; node_ = buffer_->find_last_before(key())) {
+    version_ = version_at(*node_->entry, sequence_);
     if (version_ != nullptr) return;
   }
 }

@@ -4,10 +4,12 @@
 // sequence it reads at and sees, for each key, the newest version at or below it. Nothing is ever removed:
 // a buffer is dropped whole, when it has been drained and its last reader is gone.
 //
-//   skip list     one node a key, in key order: for iteration and for draining
-//   hash index    bucket → nodes, with 16 filter bits in each bucket's word: a get that misses, which is
-//                 what most gets do, costs one load and touches no node
-//   versions      newest first, hanging off the node: overwriting a hot key costs no search in the list
+//   skip list     one small node a key, in key order: for iteration and for draining. Nodes hold the first
+//   bytes of
+//                 their keys and lie close together, so that a search stays in the cache
+//   hash index    bucket → entries, with 16 filter bits in each bucket's word: a get that misses, which is
+//                 what most gets do, costs one load and touches no entry
+//   entries       key, and versions newest first: overwriting a hot key costs no search in the list
 //
 // Invariants:
 //  - A node or version is complete before the store that makes it reachable, which is a release; readers
@@ -39,7 +41,7 @@ class WriteBuffer {
     std::string_view value() const { return {reinterpret_cast<const char*>(this + 1), value_bytes}; }
   };
 
-  struct Node;
+  struct Entry;  // a key and its versions
 
   // `expected_bytes` sizes the hash index; 0 makes a buffer without one, which costs nothing to reset, for
   // a transaction's own writes.
@@ -48,9 +50,9 @@ class WriteBuffer {
   WriteBuffer& operator=(const WriteBuffer&) = delete;
 
   // No value means erased. Of one key, sequences must not fall.
-  Node* insert(std::string_view key, uint64_t sequence, std::optional<std::string_view> value);
-  // Takes back a node's newest version. Only where there are no other readers: in a transaction.
-  void undo(Node* node);
+  Entry* insert(std::string_view key, uint64_t sequence, std::optional<std::string_view> value);
+  // Takes back an entry's newest version. Only where there are no other readers: in a transaction.
+  void undo(Entry* entry);
   // Forgets everything. Only where there are no other readers.
   void reset();
 
@@ -66,15 +68,23 @@ class WriteBuffer {
  private:
   static constexpr int kMaxHeight = 12;  // a quarter go one higher: good for 4^12 keys
 
-  Node* new_node(std::string_view key, uint64_t prefix, uint32_t hash, int height);
+  struct Node;
+
+  Entry* new_entry(std::string_view key, uint32_t hash);
+  Node* new_node(Entry* entry, uint64_t prefix, int height);
+  void link(Entry* entry, Node** before);
   int random_height();
   Node* find_at_or_after(std::string_view key, Node** before) const;
   Node* find_last_before(std::string_view key) const;
   Node* find_last() const;
-  Node* find_in_index(std::string_view key, uint64_t hash) const;
-  void add_to_index(Node* node, uint64_t hash);
+  Entry* find_in_list(std::string_view key, Node** before) const;
+  Entry* find_in_index(std::string_view key, uint64_t hash) const;
+  void add_to_index(Entry* entry, uint64_t hash);
+  static const Version* version_at(const Entry& entry, uint64_t sequence);
+  void note_used_bytes();
 
-  Arena arena_;
+  Arena entries_;
+  Arena nodes_;
   Node* head_;
   std::atomic<int> height_{1};
   FastRandom random_;

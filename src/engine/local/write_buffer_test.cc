@@ -100,8 +100,8 @@ TEST_P(WriteBufferTest, MatchesAMapUnderRandomInserts) {
 TEST(WriteBufferUndoTest, UndoBringsBackWhatWasThere) {
   WriteBuffer buffer(0);
   buffer.insert("key", 1, "first");
-  WriteBuffer::Node* second = buffer.insert("key", 2, "second");
-  WriteBuffer::Node* other = buffer.insert("other", 3, "third");
+  WriteBuffer::Entry* second = buffer.insert("key", 2, "second");
+  WriteBuffer::Entry* other = buffer.insert("other", 3, "third");
   buffer.undo(other);
   EXPECT_EQ(keys_at(buffer, kAll), std::vector<std::string>{"key"});
   buffer.undo(second);
