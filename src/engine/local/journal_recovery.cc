@@ -51,8 +51,17 @@ Result<std::vector<LiveFile>> find_live_files(const std::vector<JournalImage>& i
     *next_file = std::max(*next_file, pair.header.file_number + 1);
     if (pair.header.file_number >= start.first_file) live.push_back({i, pair.header});
   }
-  std::sort(live.begin(), live.end(),
-            [](const LiveFile& a, const LiveFile& b) { return a.header.file_number < b.header.file_number; });
+  // A number occurs twice if putting a file to use had failed half-way: then the one with records counts.
+  const auto rank = [&](const LiveFile& file) {
+    const bool used =
+        decode_record(images[file.image].bytes, kJournalRecordsOffset, file.header.salt).has_value();
+    return std::pair(file.header.file_number, !used);
+  };
+  std::sort(live.begin(), live.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const auto same_number = [](const auto& a, const auto& b) {
+    return a.header.file_number == b.header.file_number;
+  };
+  live.erase(std::unique(live.begin(), live.end(), same_number), live.end());
   return live;
 }
 

@@ -249,6 +249,21 @@ TEST_F(JournalRecoveryTest, HeaderTornWhileAFileIsPutToUseIsNoJournalYet) {
   EXPECT_TRUE(replay().clean);
 }
 
+TEST_F(JournalRecoveryTest, OfTwoFilesWithOneNumberTheOneWithRecordsCounts) {
+  begin_file(0);
+  begin_file(0);
+  files_[0].header.file_number = 1;
+  files_[1].header.file_number = 1;
+  for (BuiltFile& file : files_) {
+    file.bytes = file.header.encode() + file.header.encode();
+    file.bytes.resize(kJournalRecordsOffset);
+  }
+  add_record(0);
+  EXPECT_EQ(replay().last_sequence, 1U);
+  std::swap(files_[0], files_[1]);
+  EXPECT_EQ(replay().last_sequence, 1U);
+}
+
 TEST_F(JournalRecoveryTest, ForeignFilesAreRefusedByName) {
   begin_file(0);
   files_[0].bytes = "SQLite format 3";
