@@ -10,7 +10,9 @@ namespace lapse::engine {
 
 namespace {
 
-constexpr int64_t kRetryDrainMs = 100;          // after a full disk
+constexpr int64_t kRetryDrainMs = 100;  // after a full disk
+constexpr uint64_t kSlowSliceUs = 100'000;
+constexpr uint64_t kQuickSliceUs = 30'000;
 constexpr size_t kSmallJournalBytes = 1 << 20;  // left behind at close rather than drained
 constexpr uint64_t kSmallJournalFiles = 4;
 constexpr size_t kKeptRecordBytes = 1 << 20;
@@ -42,6 +44,7 @@ Core::Core(std::string path, const LocalOptions& options, Contents contents, Own
       appended_(contents.end.sequence),
       visible_(contents.end.sequence),
       last_sync_ms_(options.clock->now_ms()),
+      slice_rows_(options.drain_slice_rows),
       drained_(tree_->current()->meta().drained_sequence) {
   drain_.end = contents.end;
   active_ = contents.buffer;
@@ -263,6 +266,7 @@ Status Core::drain_slice() {
   size_t rows = 0;
   Status status = begin_drain();
   if (status.ok()) status = tree_->write([&](TreeBatch* batch) { return write_slice(batch, &next, &rows); });
+  if (status.ok() && !next.valid()) status = tree_->sync();
   remember_drain_result(status);
   if (status.ok()) finish_slice(next, rows, began);
   return status;
@@ -282,7 +286,7 @@ Result<StoreMeta> Core::write_slice(TreeBatch* batch, WriteBuffer::Iterator* nex
   *next = drain_.next;
   *rows = 0;
   size_t bytes = 0;
-  while (next->valid() && *rows < options_.drain_slice_rows && bytes < options_.drain_slice_bytes) {
+  while (next->valid() && *rows < slice_rows_ && bytes < options_.drain_slice_bytes) {
     const WriteBuffer::Version& version = next->version();
     LAPSE_TRY(version.erased ? batch->erase(next->key()) : batch->put(next->key(), version.value()));
     bytes += next->key().size() + version.value_bytes;
@@ -320,6 +324,9 @@ void Core::finish_slice(const WriteBuffer::Iterator& next, size_t rows,
   slices_.fetch_add(1, std::memory_order_relaxed);
   slices_us_.fetch_add(us, std::memory_order_relaxed);
   raise_to(&longest_slice_us_, us);
+  // Rows cost more the larger the tree: what counts is how long a writer may be held up.
+  if (us > kSlowSliceUs) slice_rows_ = std::max<size_t>(slice_rows_ / 2, 1);
+  if (us < kQuickSliceUs) slice_rows_ = std::min(slice_rows_ * 2, options_.drain_slice_rows);
 }
 
 // A full disk may have room again; whatever else goes wrong with the tree does not mend itself.

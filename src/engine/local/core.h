@@ -162,6 +162,7 @@ class Core {
 
   std::mutex drain_mutex_;  // guards drain_ and the writing side of tree_
   Drain drain_;
+  size_t slice_rows_;  // up to drain_slice_rows; fewer while slices take too long
   std::atomic<uint64_t> drained_;
   std::atomic<bool> has_frozen_{false};
   std::atomic<size_t> drained_rows_{0};  // of the frozen buffer

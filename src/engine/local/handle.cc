@@ -2,8 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <atomic>
-#include <cassert>
+#include <mutex>
 #include <vector>
 
 #include "base/file.h"
@@ -19,10 +18,7 @@ class LocalSnapshot final : public Snapshot {
  public:
   LocalSnapshot(CoreRef core, ReadPoint point) : core_(std::move(core)), point_(std::move(point)) {}
 
-  Result<std::optional<std::string_view>> get(std::string_view key) const override {
-    if (core_->forked()) return core_->check_usable();
-    return point_.get(key);
-  }
+  Result<std::optional<std::string_view>> get(std::string_view key) const override { return point_.get(key); }
   std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
   uint64_t sequence() const override { return point_.sequence; }
 
@@ -37,6 +33,7 @@ class LocalTransaction final : public Transaction {
       : core_(std::move(core)), writes_(core_->own_writes()), point_(core_->write_point()) {
     point_.own = writes_;
     point_.own_changes = &changes_;
+    point_.transaction_open = &open_;
   }
   ~LocalTransaction() override {
     if (open_ && !core_->forked()) core_->end_write();
@@ -101,8 +98,7 @@ class LocalTransaction final : public Transaction {
   }
 
   Status check_open() const {
-    if (core_->forked()) return core_->check_usable();
-    if (!open_) return {StatusCode::kInvalidArgument, "the transaction has ended"};
+    LAPSE_TRY(point_.check_usable());
     core_->note_writer_thread();
     return {};
   }
@@ -177,33 +173,34 @@ class LocalHandle final : public Engine {
   LocalHandle& operator=(const LocalHandle&) = delete;
 
   Result<std::unique_ptr<Snapshot>> snapshot() override {
-    LAPSE_TRY(check_usable());
-    return std::unique_ptr<Snapshot>(std::make_unique<LocalSnapshot>(core_, core_->read_point()));
+    LAPSE_TRY_ASSIGN(CoreRef core, core_to_read());
+    ReadPoint point = core->read_point();
+    return std::unique_ptr<Snapshot>(std::make_unique<LocalSnapshot>(std::move(core), std::move(point)));
   }
 
   Result<std::unique_ptr<Transaction>> begin(std::chrono::milliseconds timeout) override {
-    LAPSE_TRY(check_writable());
-    LAPSE_TRY(core_->begin_write(timeout));
-    return std::unique_ptr<Transaction>(std::make_unique<LocalTransaction>(core_));
+    LAPSE_TRY_ASSIGN(CoreRef core, core_to_write());
+    LAPSE_TRY(core->begin_write(timeout));
+    return std::unique_ptr<Transaction>(std::make_unique<LocalTransaction>(std::move(core)));
   }
 
   Status wait_durable(uint64_t sequence) override {
-    LAPSE_TRY(check_usable());
-    return core_->wait_durable(sequence);
+    LAPSE_TRY_ASSIGN(const CoreRef core, core_to_read());
+    return core->wait_durable(sequence);
   }
 
   Status sync() override {
-    LAPSE_TRY(check_usable());
-    return core_->wait_durable(core_->appended_sequence());
+    LAPSE_TRY_ASSIGN(const CoreRef core, core_to_read());
+    return core->wait_durable(core->appended_sequence());
   }
 
   Status checkpoint() override {
-    LAPSE_TRY(check_writable());
-    return core_->checkpoint();
+    LAPSE_TRY_ASSIGN(const CoreRef core, core_to_write());
+    return core->checkpoint();
   }
 
   Status compact_to(const std::string& path) override {
-    LAPSE_TRY(check_usable());
+    LAPSE_TRY_ASSIGN(const std::unique_ptr<Snapshot> snapshot, this->snapshot());
     LAPSE_TRY_ASSIGN(const std::string target, canonical_path(path));
     struct stat info {};
     if (::stat(target.c_str(), &info) == 0)
@@ -212,47 +209,64 @@ class LocalHandle final : public Engine {
     if (!journals.empty())
       return {StatusCode::kInvalidArgument,
               journals[0].file.path() + ": is the journal of another store; remove it first"};
-    const LocalSnapshot snapshot(core_, core_->read_point());
     StoreMeta meta;
     meta.store_id = new_store_id();
-    meta.drained_sequence = snapshot.sequence();
-    meta.target_sequence = snapshot.sequence();
-    CopySteps steps(snapshot);
+    meta.drained_sequence = snapshot->sequence();
+    meta.target_sequence = snapshot->sequence();
+    CopySteps steps(*snapshot);
     return Tree::create(target, meta, [&](TreeBatch* batch) { return steps.next(batch); });
   }
 
   Status verify() override {
-    LAPSE_TRY(check_usable());
-    return core_->verify();
+    LAPSE_TRY_ASSIGN(const CoreRef core, core_to_read());
+    return core->verify();
   }
 
   EngineStats stats() override {
+    const Result<CoreRef> core = core_to_read();
+    if (core.ok()) return (*core)->stats();
     EngineStats stats;
-    stats.background_error = check_usable();
-    return stats.background_error.ok() ? core_->stats() : stats;
+    stats.background_error = core.status();
+    return stats;
   }
 
   Status close() override {
-    if (core_->forked() || closed_.exchange(true)) return {};
-    return core_->remove_handle() ? core_->close() : Status();
+    LAPSE_TRY_ASSIGN(CoreRef core, core_to_read());
+    {
+      std::lock_guard lock(mutex_);
+      if (!core_) return closed();  // by another thread
+      core_.reset();
+    }
+    return core->remove_handle() ? core->close() : Status();
   }
 
  private:
-  Status check_usable() const {
-    LAPSE_TRY(core_->check_usable());
-    if (!closed_.load(std::memory_order_acquire)) return {};
-    return {StatusCode::kUnavailable, "this handle has been closed"};
+  static Status closed() { return {StatusCode::kUnavailable, "the store has been closed"}; }
+
+  // A reference that lasts for the call, whoever closes the handle meanwhile.
+  Result<CoreRef> core_to_read() const {
+    if (fork_generation() != opened_in_)
+      return Status(StatusCode::kUnavailable, "inherited over fork(); open the store anew");
+    CoreRef core;
+    {
+      std::lock_guard lock(mutex_);
+      core = core_;
+    }
+    if (!core) return closed();
+    LAPSE_TRY(core->check_usable());
+    return core;
   }
 
-  Status check_writable() const {
-    LAPSE_TRY(check_usable());
-    if (read_only_) return {StatusCode::kReadOnly, "this handle was opened read-only"};
-    return {};
+  Result<CoreRef> core_to_write() const {
+    Result<CoreRef> core = core_to_read();
+    if (core.ok() && read_only_) return Status(StatusCode::kReadOnly, "this handle was opened read-only");
+    return core;
   }
 
+  const uint64_t opened_in_ = fork_generation();
+  mutable std::mutex mutex_;  // guards core_
   CoreRef core_;
   const bool read_only_;
-  std::atomic<bool> closed_{false};
 };
 
 }  // namespace

@@ -515,7 +515,10 @@ class WriteTransaction {
   WriteTransaction& operator=(const WriteTransaction&) = delete;
 
   Status begin() {
-    int code = mdb_txn_begin(environment_->get(), nullptr, 0, &txn_);
+    // The pages are synced before the meta page is written, and the meta page with the next commit's pages or
+    // by Tree::sync(): of two commits the disk may miss the second, never parts of one. LMDB does not use
+    // pages again that the last but one commit needs.
+    int code = mdb_txn_begin(environment_->get(), nullptr, MDB_NOMETASYNC, &txn_);
     MDB_dbi database = kMainDatabase;
     if (code == 0) code = mdb_dbi_open(txn_, nullptr, 0, &database);
     if (code == 0) code = mdb_cursor_open(txn_, database, &cursor_);
@@ -586,7 +589,7 @@ Result<std::unique_ptr<Tree>> Tree::open(const std::string& path, Mode mode, siz
   if (mode != Mode::kReadOnly) LAPSE_TRY(allocate_lock_file(path));
   auto environment = std::make_shared<TreeEnvironment>(path);
   LAPSE_TRY(environment->open(flags, map_bytes));
-  auto tree = std::unique_ptr<Tree>(new Tree(path, std::move(environment)));
+  auto tree = std::unique_ptr<Tree>(new Tree(path, mode, std::move(environment)));
   LAPSE_TRY(tree->advance());
   return tree;
 }
@@ -628,6 +631,12 @@ Status Tree::write(const Fill& fill) {
     if (!map_full) return status;
     LAPSE_TRY(environment_->resize_map(2 * environment_->map_bytes()));
   }
+}
+
+Status Tree::sync() {
+  if (mode_ == Mode::kTemporary) return {};
+  const int code = mdb_env_sync(environment_->get(), 1);
+  return code == 0 ? Status() : environment_->error("cannot sync", code);
 }
 
 Status Tree::try_write(const Fill& fill, bool* map_full) {

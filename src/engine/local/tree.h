@@ -172,19 +172,23 @@ class Tree {
   // The newest state.
   const std::shared_ptr<const Generation>& current() const { return current_; }
 
-  // One LMDB commit, synced. kNoSpace: nothing happened, and it may be tried again. After any other error the
-  // tree may only be read.
+  // One LMDB commit. A power cut may undo it, and what was committed after it, but nothing before, until
+  // sync() returns. kNoSpace: nothing happened, and it may be tried again. After any other error the tree may
+  // only be read.
   Status write(const Fill& fill);
+  // An error is final.
+  Status sync();
 
  private:
-  Tree(std::string path, std::shared_ptr<TreeEnvironment> environment)
-      : path_(std::move(path)), environment_(std::move(environment)) {}
+  Tree(std::string path, Mode mode, std::shared_ptr<TreeEnvironment> environment)
+      : path_(std::move(path)), mode_(mode), environment_(std::move(environment)) {}
 
   static Status fill_new_file(const std::string& path, StoreMeta* meta, const FillSome& fill);
   Status try_write(const Fill& fill, bool* map_full);
   Status advance();
 
   const std::string path_;
+  const Mode mode_;
   std::shared_ptr<TreeEnvironment> environment_;
   std::shared_ptr<const Generation> current_;
   bool free_list_checked_ = false;

@@ -23,7 +23,16 @@ WriteBuffer::Iterator iterate(const WriteBuffer* buffer, uint64_t sequence) {
 
 }  // namespace
 
+Status ReadPoint::check_usable() const {
+  if (fork_generation() != opened_in)
+    return {StatusCode::kUnavailable, "inherited over fork(); open the store anew"};
+  if (transaction_open != nullptr && !*transaction_open)
+    return {StatusCode::kInvalidArgument, "the transaction has ended"};
+  return {};
+}
+
 Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) const {
+  LAPSE_TRY(check_usable());
   if (key.size() > kMaxKeyBytes)
     return Status(StatusCode::kTooLarge, "key of " + std::to_string(key.size()) + " bytes: the limit is " +
                                              std::to_string(kMaxKeyBytes));
@@ -47,7 +56,7 @@ Status MergeCursor::restart(Direction direction) {
   valid_ = false;
   direction_ = direction;
   if (point_->own_changes != nullptr) seen_own_changes_ = *point_->own_changes;
-  return {};
+  return point_->check_usable();
 }
 
 Status MergeCursor::tree_moved(Status status) {
@@ -106,6 +115,7 @@ bool MergeCursor::can_step(Direction direction) const {
 
 Status MergeCursor::step_past_current() {
   valid_ = false;
+  LAPSE_TRY(point_->check_usable());
   const bool forward = direction_ == Direction::kForward;
   for (unsigned bits = at_current_ & ~kTreeBit; bits != 0; bits &= bits - 1) {
     WriteBuffer::Iterator& buffer = buffers_[std::countr_zero(bits)];

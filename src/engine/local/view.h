@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/process.h"
 #include "engine/engine.h"
 #include "engine/local/tree.h"
 #include "engine/local/write_buffer.h"
@@ -29,8 +30,13 @@ struct ReadPoint {
   uint64_t sequence = 0;
   const WriteBuffer* own = nullptr;
   const uint64_t* own_changes = nullptr;  // counts what happened to `own`
+  const bool* transaction_open = nullptr;
   bool verify_checksums = true;
+  uint64_t opened_in = fork_generation();
 
+  // kInvalidArgument once the transaction has ended; kUnavailable in a forked child, which does not keep the
+  // tree's pages from being used again.
+  Status check_usable() const;
   Result<std::optional<std::string_view>> get(std::string_view key) const;
 };
 
