@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -195,12 +196,16 @@ class CoreRef {
   CoreRef& operator=(CoreRef&&) = default;
   CoreRef& operator=(const CoreRef&) = default;
   ~CoreRef() {
-    if (core_ && core_->forked()) new std::shared_ptr<Core>(std::move(core_));  // never freed, on purpose
+    if (core_ && core_->forked()) abandon(std::move(core_));
   }
   Core* operator->() const { return core_.get(); }
   Core& operator*() const { return *core_; }
   explicit operator bool() const { return core_ != nullptr; }
   void reset() { *this = CoreRef(); }
+  // Keeps it from ever being destroyed.
+  static void abandon(std::shared_ptr<Core> core) {
+    (void)new (std::nothrow) std::shared_ptr<Core>(std::move(core));
+  }
 
  private:
   std::shared_ptr<Core> core_;

@@ -79,7 +79,7 @@ class LocalTransaction final : public Transaction {
       core_->end_write();
       return latest;
     }
-    const Result<uint64_t> sequence = core_->append_commit();
+    Result<uint64_t> sequence = core_->append_commit();
     core_->end_write();
     if (!sequence.ok()) return sequence;
     LAPSE_TRY(core_->finish_commit(*sequence));

@@ -46,7 +46,7 @@ class Registry {
       std::shared_ptr<Core> core = entry->second.lock();
       if (core && core->forked()) {
         cores_.erase(entry);
-        new std::shared_ptr<Core>(std::move(core));  // the parent's: see CoreRef
+        CoreRef::abandon(std::move(core));  // the parent's
         return nullptr;
       }
       if (core) return core;
