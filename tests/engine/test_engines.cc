@@ -1,0 +1,461 @@
+#include "test_engines.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+
+#include "engine/memory/memory_engine.h"
+
+namespace lapse::engine {
+
+TempDir::TempDir() {
+  const char* base = std::getenv("TMPDIR");
+  path_ = std::string(base && *base ? base : "/tmp") + "/lapse-test-XXXXXX";
+  if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + path_);
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Random::Random() {
+  const char* given = std::getenv("LAPSE_SEED");
+  seed_ = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  generator_.seed(seed_);
+  std::cout << "LAPSE_SEED=" << seed_ << std::endl;
+}
+
+std::string Random::bytes(size_t size) {
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(generator_());
+  return bytes;
+}
+
+// ------------------------------------------------------------------------------------- processes
+
+void Channel::send(std::string_view text) const {
+  const std::string line = std::string(text) + "\n";
+  if (write(out_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    throw std::runtime_error("nobody listens");
+  }
+}
+
+std::string Channel::receive() const {
+  std::string line;
+  char byte;
+  while (read(in_, &byte, 1) == 1) {
+    if (byte == '\n') return line;
+    line += byte;
+  }
+  return "gone";
+}
+
+Child::Child(const std::function<void(const Channel&)>& work) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int down[2];
+  int up[2];
+  if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0 || (pid_ = fork()) < 0) {
+    throw std::runtime_error("cannot fork");
+  }
+  const bool is_child = pid_ == 0;
+  channel_.in_ = is_child ? down[0] : up[0];
+  channel_.out_ = is_child ? up[1] : down[1];
+  close(is_child ? down[1] : down[0]);
+  close(is_child ? up[0] : up[1]);
+  if (!is_child) return;
+  try {
+    work(channel_);
+  } catch (const std::exception& error) {
+    channel_.send(std::string("threw ") + error.what());
+  }
+  _exit(0);
+}
+
+Child::~Child() {
+  if (pid_ > 0) {
+    kill();
+    wait();
+  }
+  close(channel_.in_);
+  close(channel_.out_);
+}
+
+void Child::kill() { ::kill(pid_, SIGKILL); }
+
+std::string Child::wait() {
+  int status = 0;
+  waitpid(std::exchange(pid_, -1), &status, 0);
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                             : "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string in_child(const std::function<std::string()>& work) {
+  Child child([&](const Channel& parent) { parent.send(work()); });
+  const std::string answer = child->receive();
+  const std::string end = child.wait();
+  return end == "exit 0" ? answer : end;
+}
+
+// -------------------------------------------------------------------------------------- statuses
+
+testing::AssertionResult is_ok(const Status& status) {
+  if (status.ok()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << status.to_string();
+}
+
+testing::AssertionResult has_code(StatusCode code, const Status& status) {
+  if (status.code() == code) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << status.to_string() << ", not " << std::string(status_code_name(code));
+}
+
+// ------------------------------------------------------------------------------------ contents
+
+std::string abbreviate(std::string_view bytes) {
+  std::string text;
+  for (char byte : bytes.substr(0, 24)) {
+    char escaped[5];
+    std::snprintf(escaped, sizeof escaped, byte > ' ' && byte <= '~' ? "%c" : "\\x%02x",
+                  static_cast<unsigned char>(byte));
+    text += escaped;
+  }
+  if (bytes.size() > 24) text += "…(" + std::to_string(bytes.size()) + " bytes)";
+  return text;
+}
+
+namespace {
+
+testing::AssertionResult wrong(std::string_view how, const std::string& found, const std::string& expected) {
+  return testing::AssertionFailure() << std::string(how) << ": found " << found << ", expected " << expected;
+}
+
+template <typename Iterator>
+std::string entry(Iterator at, Iterator end) {
+  return at == end ? "end" : abbreviate(at->first) + "=" + abbreviate(at->second);
+}
+
+// Walks from the cursor's position to the end, beside `at`.
+template <typename Iterator>
+testing::AssertionResult same_walk(std::string_view how, Status moved, Cursor& cursor,
+                                   Status (Cursor::*move)(), Iterator at, Iterator end) {
+  for (;; ++at) {
+    const bool same = moved.ok() && cursor.valid() == (at != end) &&
+                      (at == end || (cursor.key() == at->first && cursor.value() == at->second));
+    if (!same) return wrong(how, after(moved, cursor), entry(at, end));
+    if (at == end) return testing::AssertionSuccess();
+    moved = (cursor.*move)();
+  }
+}
+
+}  // namespace
+
+testing::AssertionResult holds(const Reader& reader, const Map& expected) {
+  for (const auto& [key, value] : expected) {
+    auto found = reader.get(key);
+    if (!found.ok()) return wrong("get", found.status().to_string(), abbreviate(key));
+    if (!*found) return wrong("get", "nothing", abbreviate(key));
+    if (**found != value) {
+      return wrong("get " + abbreviate(key), abbreviate(**found), abbreviate(value));
+    }
+  }
+  auto cursor = reader.cursor();
+  const Status first = cursor->first();
+  auto forward = same_walk("forward", first, *cursor, &Cursor::next, expected.begin(), expected.end());
+  if (!forward) return forward;
+  const Status last = cursor->last();
+  return same_walk("back", last, *cursor, &Cursor::prev, expected.rbegin(), expected.rend());
+}
+
+testing::AssertionResult holds(Engine& engine, const Map& expected) {
+  auto snapshot = engine.snapshot();
+  if (!snapshot.ok()) return is_ok(snapshot.status());
+  return holds(**snapshot, expected);
+}
+
+std::string keys(const Reader& reader) {
+  std::string all;
+  auto cursor = reader.cursor();
+  Status moved = cursor->first();
+  for (; moved.ok() && cursor->valid(); moved = cursor->next()) {
+    if (!all.empty()) all += ',';
+    all += abbreviate(cursor->key());
+    if (all.size() > 1 << 20) return "no end";
+  }
+  return moved.ok() ? all : all + " " + moved.to_string();
+}
+
+std::string keys(Engine& engine) { return keys(*must(engine.snapshot())); }
+
+std::optional<std::string> get(const Reader& reader, std::string_view key) {
+  auto value = must(reader.get(key));
+  return value ? std::optional<std::string>(*value) : std::nullopt;
+}
+
+std::optional<std::string> get(Engine& engine, std::string_view key) {
+  return get(*must(engine.snapshot()), key);
+}
+
+uint64_t put(Engine& engine, std::string_view key, std::string_view value) {
+  auto transaction = must(engine.begin());
+  must(transaction->put(key, value));
+  return must(transaction->commit());
+}
+
+uint64_t erase(Engine& engine, std::string_view key) {
+  auto transaction = must(engine.begin());
+  must(transaction->erase(key));
+  return must(transaction->commit());
+}
+
+uint64_t put_all(Engine& engine, const Map& entries) {
+  auto transaction = must(engine.begin());
+  for (const auto& [key, value] : entries) must(transaction->put(key, value));
+  return must(transaction->commit());
+}
+
+std::string after(const Status& move, const Cursor& cursor) {
+  if (!move.ok()) return move.to_string();
+  if (!cursor.valid()) return "end";
+  return abbreviate(cursor.key()) + "=" + abbreviate(cursor.value());
+}
+
+std::string numbered(int number) {
+  char text[16];
+  std::snprintf(text, sizeof text, "key%05d", number);
+  return text;
+}
+
+// -------------------------------------------------------------------------------- configurations
+
+namespace {
+
+Result<std::unique_ptr<Engine>> open_plain(const EngineConfig& config, const std::string& path) {
+  if (!config.memory) return open_local(path, config.options);
+  MemoryOptions options;
+  options.buffer_bytes = config.options.buffer_bytes;
+  options.max_transaction_bytes = config.options.max_transaction_bytes;
+  options.drain_slice_rows = config.options.drain_slice_rows;
+  options.drain_slice_bytes = config.options.drain_slice_bytes;
+  options.background_drain = config.options.background_drain;
+  options.clock = config.options.clock;
+  return open_memory(options);
+}
+
+// What a SteppedEngine shares with the snapshots and transactions that came from it.
+class Stepper {
+ public:
+  Stepper(std::unique_ptr<Engine> engine, EngineConfig config, std::string path)
+      : config_(std::move(config)), path_(std::move(path)), engine_(std::move(engine)) {}
+
+  // Restarts the store, if that is due and nobody uses it. REQUIRES: leave() follows, if it is ok.
+  Status enter() {
+    std::lock_guard lock(mutex_);
+    if (users_ == 0 && !closed_ && config_.between == EngineConfig::Between::kRestart) {
+      if (engine_) LAPSE_TRY(engine_->close());
+      engine_.reset();
+      LAPSE_TRY_ASSIGN(engine_, open_plain(config_, path_));
+    }
+    ++users_;
+    return Status();
+  }
+  void leave() {
+    std::lock_guard lock(mutex_);
+    --users_;
+  }
+  Status close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    return engine_ ? engine_->close() : Status();
+  }
+  EngineStats stats() {
+    std::lock_guard lock(mutex_);
+    return engine_ ? engine_->stats() : EngineStats();
+  }
+  Status after_commit() {
+    if (config_.between == EngineConfig::Between::kCheckpoint) return engine_->checkpoint();
+    return Status();
+  }
+  // REQUIRES: inside enter() … leave()
+  Engine* engine() { return engine_.get(); }
+
+ private:
+  const EngineConfig config_;
+  const std::string path_;
+  std::mutex mutex_;
+  std::unique_ptr<Engine> engine_;
+  int users_ = 0;
+  bool closed_ = false;
+};
+
+// One use of the store, during which it is not restarted.
+class Use {
+ public:
+  explicit Use(std::shared_ptr<Stepper> stepper) : stepper_(std::move(stepper)), status_(stepper_->enter()) {}
+  ~Use() {
+    if (stepper_ && status_.ok()) stepper_->leave();
+  }
+  Use(Use&&) = default;
+  Use& operator=(Use&&) = delete;
+
+  const Status& status() const { return status_; }
+  Stepper* operator->() const { return stepper_.get(); }
+
+ private:
+  std::shared_ptr<Stepper> stepper_;
+  Status status_;
+};
+
+class SteppedSnapshot final : public Snapshot {
+ public:
+  SteppedSnapshot(Use use, std::unique_ptr<Snapshot> inner)
+      : use_(std::move(use)), inner_(std::move(inner)) {}
+
+  Result<std::optional<std::string_view>> get(std::string_view key) const override {
+    return inner_->get(key);
+  }
+  std::unique_ptr<Cursor> cursor() const override { return inner_->cursor(); }
+  uint64_t sequence() const override { return inner_->sequence(); }
+
+ private:
+  Use use_;  // ends after the snapshot
+  std::unique_ptr<Snapshot> inner_;
+};
+
+class SteppedTransaction final : public Transaction {
+ public:
+  SteppedTransaction(Use use, std::unique_ptr<Transaction> inner)
+      : use_(std::move(use)), inner_(std::move(inner)) {}
+
+  Result<std::optional<std::string_view>> get(std::string_view key) const override {
+    return inner_->get(key);
+  }
+  std::unique_ptr<Cursor> cursor() const override { return inner_->cursor(); }
+  Status put(std::string_view key, std::string_view value) override { return inner_->put(key, value); }
+  Status erase(std::string_view key) override { return inner_->erase(key); }
+  Savepoint savepoint() const override { return inner_->savepoint(); }
+  Status rollback_to(Savepoint savepoint) override { return inner_->rollback_to(savepoint); }
+  uint64_t sequence() const override { return inner_->sequence(); }
+  Result<uint64_t> commit() override {
+    auto sequence = inner_->commit();
+    if (sequence.ok()) LAPSE_TRY(use_->after_commit());
+    return sequence;
+  }
+
+ private:
+  Use use_;  // ends after the transaction
+  std::unique_ptr<Transaction> inner_;
+};
+
+// Does what its configuration wants between the steps, and passes everything on.
+class SteppedEngine final : public Engine {
+ public:
+  SteppedEngine(std::unique_ptr<Engine> engine, const EngineConfig& config, const std::string& path)
+      : stepper_(std::make_shared<Stepper>(std::move(engine), config, path)) {}
+
+  Result<std::unique_ptr<Snapshot>> snapshot() override {
+    Use use(stepper_);
+    LAPSE_TRY(use.status());
+    LAPSE_TRY_ASSIGN(auto inner, use->engine()->snapshot());
+    return std::unique_ptr<Snapshot>(new SteppedSnapshot(std::move(use), std::move(inner)));
+  }
+  Result<std::unique_ptr<Transaction>> begin(std::chrono::milliseconds timeout) override {
+    Use use(stepper_);
+    LAPSE_TRY(use.status());
+    LAPSE_TRY_ASSIGN(auto inner, use->engine()->begin(timeout));
+    return std::unique_ptr<Transaction>(new SteppedTransaction(std::move(use), std::move(inner)));
+  }
+  Status wait_durable(uint64_t sequence) override {
+    return pass([&](Engine* engine) { return engine->wait_durable(sequence); });
+  }
+  Status sync() override {
+    return pass([](Engine* engine) { return engine->sync(); });
+  }
+  Status checkpoint() override {
+    return pass([](Engine* engine) { return engine->checkpoint(); });
+  }
+  Status compact_to(const std::string& path) override {
+    return pass([&](Engine* engine) { return engine->compact_to(path); });
+  }
+  Status verify() override {
+    return pass([](Engine* engine) { return engine->verify(); });
+  }
+  EngineStats stats() override { return stepper_->stats(); }
+  Status close() override { return stepper_->close(); }
+
+ private:
+  template <typename Call>
+  Status pass(Call call) {
+    Use use(stepper_);
+    LAPSE_TRY(use.status());
+    return call(use->engine());
+  }
+
+  std::shared_ptr<Stepper> stepper_;
+};
+
+}  // namespace
+
+LocalOptions small_options() {
+  LocalOptions options;
+  options.buffer_bytes = 2 << 10;
+  options.journal_file_bytes = 4 << 10;
+  options.drain_slice_rows = 7;
+  options.drain_slice_bytes = 1 << 10;
+  options.map_bytes = 1 << 20;
+  return options;
+}
+
+std::vector<EngineConfig> engine_configs() {
+  using Between = EngineConfig::Between;
+  std::vector<EngineConfig> configs;
+  auto add = [&](const char* name, const LocalOptions& options) -> EngineConfig& {
+    return configs.emplace_back(EngineConfig{name, false, Between::kNothing, options});
+  };
+  LocalOptions background = small_options();
+  background.background_drain = true;
+  LocalOptions full;
+  full.durability = Durability::kFull;
+  LocalOptions full_background = background;
+  full_background.durability = Durability::kFull;
+  LocalOptions none;
+  none.durability = Durability::kNone;
+  LocalOptions pwrite;
+  pwrite.journal_io = JournalIo::kPwrite;
+  LocalOptions pwrite_small = small_options();
+  pwrite_small.journal_io = JournalIo::kPwrite;
+
+  add("Memory", {}).memory = true;
+  add("MemorySmall", small_options()).memory = true;
+  add("Local", {});
+  add("LocalSmall", small_options());
+  add("LocalSmallBackground", background);
+  add("LocalFull", full);
+  add("LocalFullSmallBackground", full_background);
+  add("LocalNone", none);
+  add("LocalPwrite", pwrite);
+  add("LocalPwriteSmall", pwrite_small);
+  add("LocalRestart", {}).between = Between::kRestart;
+  add("LocalCheckpoint", {}).between = Between::kCheckpoint;
+  return configs;
+}
+
+Result<std::unique_ptr<Engine>> open_engine(const EngineConfig& config, const std::string& path) {
+  LAPSE_TRY_ASSIGN(auto engine, open_plain(config, path));
+  if (config.between == EngineConfig::Between::kNothing) return engine;
+  return std::unique_ptr<Engine>(new SteppedEngine(std::move(engine), config, path));
+}
+
+void EngineTest::reopen() {
+  must(engine_->close());
+  engine_.reset();
+  open();
+}
+
+}  // namespace lapse::engine
