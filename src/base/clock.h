@@ -28,6 +28,19 @@ class SteadyClock final : public Clock {
   }
 };
 
+// How long something takes, for statistics.
+class Stopwatch {
+ public:
+  uint64_t elapsed_us() const {
+    using std::chrono::duration_cast, std::chrono::microseconds;
+    return static_cast<uint64_t>(duration_cast<microseconds>(Steady::now() - began_).count());
+  }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  Steady::time_point began_ = Steady::now();
+};
+
 // Stands still until told otherwise.
 class ManualClock final : public Clock {
  public:

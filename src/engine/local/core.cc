@@ -261,14 +261,14 @@ Status Core::drain_until(uint64_t sequence) {
 
 // Writes some of the frozen buffer into the tree. REQUIRES: drain_mutex_, and a frozen buffer
 Status Core::drain_slice() {
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch stopwatch;
   WriteBuffer::Iterator next;
   size_t rows = 0;
   Status status = begin_drain();
   if (status.ok()) status = tree_->write([&](TreeBatch* batch) { return write_slice(batch, &next, &rows); });
   if (status.ok() && !next.valid()) status = tree_->sync();
   remember_drain_result(status);
-  if (status.ok()) finish_slice(next, rows, began);
+  if (status.ok()) finish_slice(next, rows, stopwatch);
   return status;
 }
 
@@ -303,8 +303,7 @@ Result<StoreMeta> Core::write_slice(TreeBatch* batch, WriteBuffer::Iterator* nex
   return meta;
 }
 
-void Core::finish_slice(const WriteBuffer::Iterator& next, size_t rows,
-                        std::chrono::steady_clock::time_point began) {
+void Core::finish_slice(const WriteBuffer::Iterator& next, size_t rows, const Stopwatch& stopwatch) {
   const bool last = !next.valid();
   const std::shared_ptr<const View> now = view();
   drain_.next = next;
@@ -318,9 +317,7 @@ void Core::finish_slice(const WriteBuffer::Iterator& next, size_t rows,
     if (journal_) journal_->release_before(drain_.end.next_file);
     test_hooks::crash_point("journal-released");
   }
-  const auto took =
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
-  const auto us = static_cast<uint64_t>(took.count());
+  const uint64_t us = stopwatch.elapsed_us();
   slices_.fetch_add(1, std::memory_order_relaxed);
   slices_us_.fetch_add(us, std::memory_order_relaxed);
   raise_to(&longest_slice_us_, us);

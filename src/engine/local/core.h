@@ -127,8 +127,7 @@ class Core {
   Status drain_slice();
   Status begin_drain();
   Result<StoreMeta> write_slice(TreeBatch* batch, WriteBuffer::Iterator* next, size_t* rows);
-  void finish_slice(const WriteBuffer::Iterator& next, size_t rows,
-                    std::chrono::steady_clock::time_point began);
+  void finish_slice(const WriteBuffer::Iterator& next, size_t rows, const Stopwatch& stopwatch);
   void remember_drain_result(const Status& status);
   Status stopped() const;
 
