@@ -172,8 +172,9 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 void Mapping::store(uint64_t offset, std::string_view bytes) {
   assert(offset <= bytes_ && bytes.size() <= bytes_ - offset);
-  test_hooks::mapped_store(fd_, offset, bytes);
   std::memcpy(data_ + offset, bytes.data(), bytes.size());
+  test_hooks::mapped_store(fd_, offset,
+                           bytes);  // afterwards: a sync that is recorded before it does not cover it
 }
 
 void Mapping::unmap() {

@@ -176,9 +176,8 @@ Result<std::pair<std::string_view, std::string_view>> split_head(std::string_vie
   return std::pair(head.substr(0, page_bytes), head.substr(page_bytes, page_bytes));
 }
 
-}  // namespace
-
-Result<TreeMeta> parse_meta(std::string_view page, uint64_t file_bytes) {
+// All of a meta but where it leads: the older one may name pages that are not in the file any more.
+Result<TreeMeta> parse_fields(std::string_view page, uint64_t file_bytes) {
   LAPSE_TRY(check_meta_header(page));
   const char* at = page.data();
   TreeMeta meta;
@@ -203,6 +202,13 @@ Result<TreeMeta> parse_meta(std::string_view page, uint64_t file_bytes) {
   if ((free_flags & ~kNoSubdir) != kIntegerKeys || load16(at + 92) != 0) {
     return corrupt(who + "the database flags are not ours");
   }
+  return meta;
+}
+
+}  // namespace
+
+Result<TreeMeta> parse_meta(std::string_view page, uint64_t file_bytes) {
+  LAPSE_TRY_ASSIGN(const TreeMeta meta, parse_fields(page, file_bytes));
   LAPSE_TRY(check_root(meta.free, meta, "free list's"));
   LAPSE_TRY(check_root(meta.main, meta, "main"));
   return meta;
@@ -210,8 +216,8 @@ Result<TreeMeta> parse_meta(std::string_view page, uint64_t file_bytes) {
 
 Result<TreeMeta> current_meta(std::string_view head, uint64_t file_bytes) {
   LAPSE_TRY_ASSIGN(auto pages, split_head(head));
-  LAPSE_TRY_ASSIGN(TreeMeta even_meta, parse_meta(pages.first, file_bytes));
-  LAPSE_TRY_ASSIGN(TreeMeta odd_meta, parse_meta(pages.second, file_bytes));
+  LAPSE_TRY_ASSIGN(const TreeMeta even_meta, parse_fields(pages.first, file_bytes));
+  LAPSE_TRY_ASSIGN(const TreeMeta odd_meta, parse_fields(pages.second, file_bytes));
   // Transactions take turns, so an older number that is not the predecessor is a damaged number:
   // LMDB would take the wrong one for the newer.
   const bool odd_is_newer = odd_meta.txnid > even_meta.txnid;
@@ -221,7 +227,7 @@ Result<TreeMeta> current_meta(std::string_view head, uint64_t file_bytes) {
     return corrupt("the metas are of transactions " + std::to_string(even_meta.txnid) + " and " +
                    std::to_string(odd_meta.txnid) + ", which do not follow each other");
   }
-  return odd_is_newer ? odd_meta : even_meta;
+  return parse_meta(odd_is_newer ? pages.second : pages.first, file_bytes);
 }
 
 Result<TreeMeta> meta_of_txn(std::string_view head, uint64_t file_bytes, uint64_t txnid) {
@@ -618,16 +624,26 @@ Status PageCursor::next() {
   assert(valid_);
   Step& leaf = steps_[leaf_level()];
   if (leaf.index + 1 >= leaf.count) return cross(Edge::kFirst);
+  const std::string_view before = key_;
   ++leaf.index;
-  return load_entry();
+  LAPSE_TRY(load_entry());
+  return check_order(before, key_);
 }
 
 Status PageCursor::prev() {
   assert(valid_);
   Step& leaf = steps_[leaf_level()];
   if (leaf.index == 0) return cross(Edge::kLast);
+  const std::string_view after = key_;
   --leaf.index;
-  return load_entry();
+  LAPSE_TRY(load_entry());
+  return check_order(key_, after);
+}
+
+// A damaged slot may lead to another entry of the page, sound in itself: it must not be shown twice.
+Status PageCursor::check_order(std::string_view lower, std::string_view upper) {
+  if (tree_->compare(lower, upper) < 0) return {};
+  return fail(damaged(number_of(steps_[leaf_level()].page), "its keys are out of order"));
 }
 
 // --- Before a write ------------------------------------------------------------------------------

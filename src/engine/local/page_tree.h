@@ -68,8 +68,8 @@ Result<TreeMeta> parse_meta(std::string_view page, uint64_t file_bytes);
 
 // The newer of the two metas: the one LMDB goes by. `head` is the beginning of the file:
 // kMetaHeadBytes, or all of it if it is shorter. Run it before LMDB opens a file: LMDB divides by
-// the page size it finds. Both metas must be sound, since LMDB looks into both. An empty file is
-// kCorrupt here.
+// the page size it finds. Both must be sound in themselves, since LMDB looks into both; only the newer one
+// must lead somewhere. An empty file is kCorrupt here.
 Result<TreeMeta> current_meta(std::string_view head, uint64_t file_bytes);
 
 // The meta of one transaction, which its second successor overwrites: kBusy if that has happened.
@@ -165,6 +165,7 @@ class PageCursor {
   Status cross(Edge edge);
   Status check_crossing(const char* from, Edge edge);
   Status load_entry();
+  Status check_order(std::string_view lower, std::string_view upper);
   Status fail(Status status);
   unsigned leaf_level() const { return tree_->root_.depth - 1U; }
   uint64_t number_of(const char* page) const;

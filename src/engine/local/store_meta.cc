@@ -9,8 +9,8 @@
 namespace lapse::engine {
 
 namespace {
-constexpr size_t kChecksumOffset = 80;
-constexpr size_t kBytes = 88;
+constexpr size_t kChecksumOffset = 88;
+constexpr size_t kBytes = 96;
 constexpr uint64_t kSeed = 0x4c415053454d4554ULL;
 }  // namespace
 
@@ -26,6 +26,7 @@ std::string StoreMeta::encode() const {
   store_le(at + 56, rows);
   store_le(at + 64, row_sum);
   store_le(at + 72, next_long_key_id);
+  store_le(at + 80, txnid);
   store_le(at + kChecksumOffset, checksum({at, kChecksumOffset}, kSeed));
   return out;
 }
@@ -46,6 +47,7 @@ Result<StoreMeta> StoreMeta::decode(std::string_view bytes) {
   meta.rows = load_le<uint64_t>(at + 56);
   meta.row_sum = load_le<uint64_t>(at + 64);
   meta.next_long_key_id = load_le<uint64_t>(at + 72);
+  meta.txnid = load_le<uint64_t>(at + 80);
   return meta;
 }
 

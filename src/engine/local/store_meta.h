@@ -11,7 +11,8 @@
 //       56     8   number of rows, this one not counted
 //       64     8   sum of the rows' checksums, modulo 2^64
 //       72     8   next id for the rest of a long key
-//       80     8   checksum of bytes 0 to 79
+//       80     8   LMDB's number of the commit that wrote it, so that a damaged meta page cannot pass off an
+//       older state 88     8   checksum of bytes 0 to 87
 
 #pragma once
 
@@ -35,6 +36,7 @@ struct StoreMeta {
   uint64_t rows = 0;
   uint64_t row_sum = 0;
   uint64_t next_long_key_id = 1;
+  uint64_t txnid = 0;
 
   std::string encode() const;
   // kCorrupt, or kUnsupported for a newer format. The message does not name the file.

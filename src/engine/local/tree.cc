@@ -490,7 +490,8 @@ Status TreeBatch::erase(std::string_view key) {
   return {};
 }
 
-Status TreeBatch::put_meta(const StoreMeta& meta) {
+Status TreeBatch::put_meta(StoreMeta meta) {
+  meta.txnid = mdb_txn_id(mdb_cursor_txn(cursor_));
   const std::string row = meta.encode();
   LAPSE_TRY(check_put(kMetaRowKey, row.size()));
   MDB_val key = to_val(kMetaRowKey);
@@ -610,6 +611,10 @@ Status Tree::advance() {
     LAPSE_TRY_ASSIGN(const std::optional<std::string_view> row, pages.get(kMetaRowKey));
     if (!row) return Status(StatusCode::kInvalidArgument, "an LMDB file, but not a Lapse store");
     LAPSE_TRY_ASSIGN(const StoreMeta meta, StoreMeta::decode(*row));
+    if (meta.txnid != pages_meta.txnid)
+      return Status(StatusCode::kCorrupt, "the meta page is of commit " + std::to_string(pages_meta.txnid) +
+                                              ", the row that describes the store of " +
+                                              std::to_string(meta.txnid));
     return std::shared_ptr<const Generation>(
         std::make_shared<Generation>(environment_, map, pin, pages, pages_meta, meta));
   };

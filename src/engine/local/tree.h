@@ -129,7 +129,7 @@ class TreeBatch {
 
   void tally(StoreMeta* meta) const;
   Status put_row(std::string_view row_key, std::string_view value, unsigned flags);
-  Status put_meta(const StoreMeta& meta);
+  Status put_meta(StoreMeta meta);
   Status erase_row(std::string_view row_key, bool* erased);
   Result<std::optional<uint64_t>> find_fork(std::string_view row_key);
   Result<bool> level_is_empty(std::string_view prefix);
