@@ -69,6 +69,11 @@ class Core {
   void add_handle() { handles_.fetch_add(1); }
   bool remove_handle() { return handles_.fetch_sub(1) == 1; }  // true for the last one
 
+  // Snapshots and transactions, which keep the files in use after close().
+  void add_guest() { guests_.fetch_add(1, std::memory_order_relaxed); }
+  void remove_guest() { guests_.fetch_sub(1, std::memory_order_release); }
+  bool has_guests() const { return guests_.load(std::memory_order_acquire) > 0; }
+
   // kUnavailable once closed, or in a forked child.
   Status check_usable() const;
   bool forked() const { return fork_generation() != opened_in_; }
@@ -142,6 +147,7 @@ class Core {
   std::unique_ptr<Journal> journal_;
 
   std::atomic<int> handles_{0};
+  std::atomic<int> guests_{0};
   WriterToken token_;
   WriteBuffer own_writes_{0};  // of the transaction that has the token
   std::string record_;

@@ -16,7 +16,12 @@ constexpr size_t kCopyStepBytes = 16 << 20;  // of one commit of compact_to()
 
 class LocalSnapshot final : public Snapshot {
  public:
-  LocalSnapshot(CoreRef core, ReadPoint point) : core_(std::move(core)), point_(std::move(point)) {}
+  LocalSnapshot(CoreRef core, ReadPoint point) : core_(std::move(core)), point_(std::move(point)) {
+    core_->add_guest();
+  }
+  ~LocalSnapshot() override { core_->remove_guest(); }
+  LocalSnapshot(const LocalSnapshot&) = delete;
+  LocalSnapshot& operator=(const LocalSnapshot&) = delete;
 
   Result<std::optional<std::string_view>> get(std::string_view key) const override { return point_.get(key); }
   std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
@@ -31,12 +36,14 @@ class LocalTransaction final : public Transaction {
  public:
   explicit LocalTransaction(CoreRef core)
       : core_(std::move(core)), writes_(core_->own_writes()), point_(core_->write_point()) {
+    core_->add_guest();
     point_.own = writes_;
     point_.own_changes = &changes_;
     point_.transaction_open = &open_;
   }
   ~LocalTransaction() override {
     if (open_ && !core_->forked()) core_->end_write();
+    core_->remove_guest();
   }
   LocalTransaction(const LocalTransaction&) = delete;
   LocalTransaction& operator=(const LocalTransaction&) = delete;

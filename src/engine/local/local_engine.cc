@@ -38,7 +38,7 @@ class Registry {
 
   Lock lock() { return Lock(mutex_); }
 
-  // The core of the file at `path`, if this process has it open.
+  // The core of the file at `path`, if this process has it open. Waits for one that is on its way out.
   std::shared_ptr<Core> find(const std::string& path, Lock* lock) {
     while (true) {
       const auto entry = cores_.find(id_of(path));
@@ -49,8 +49,9 @@ class Registry {
         CoreRef::abandon(std::move(core));  // the parent's
         return nullptr;
       }
-      if (core) return core;
-      destroyed_.wait(*lock);
+      if (core && (!core->closed() || core->has_guests())) return core;
+      core.reset();  // which may be the end of it
+      if (cores_.contains(id_of(path))) destroyed_.wait(*lock);
     }
   }
 

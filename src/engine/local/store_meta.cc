@@ -32,12 +32,13 @@ std::string StoreMeta::encode() const {
 }
 
 Result<StoreMeta> StoreMeta::decode(std::string_view bytes) {
-  if (bytes.size() < kBytes ||
-      load_le<uint64_t>(bytes.data() + kChecksumOffset) != checksum(bytes.substr(0, kChecksumOffset), kSeed))
-    return Status(StatusCode::kCorrupt, "the row that describes the store is damaged");
   const char* at = bytes.data();
-  if (load_le<uint32_t>(at) > kStoreVersion)
+  // First, since nothing else is known of a newer format, not even where its checksum is.
+  if (bytes.size() >= sizeof(uint32_t) && load_le<uint32_t>(at) > kStoreVersion)
     return Status(StatusCode::kUnsupported, "written by a newer version of Lapse");
+  if (bytes.size() < kBytes ||
+      load_le<uint64_t>(at + kChecksumOffset) != checksum(bytes.substr(0, kChecksumOffset), kSeed))
+    return Status(StatusCode::kCorrupt, "the row that describes the store is damaged");
   StoreMeta meta;
   std::memcpy(meta.store_id.data(), at + 8, meta.store_id.size());
   meta.drained_sequence = load_le<uint64_t>(at + 24);
