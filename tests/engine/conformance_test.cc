@@ -374,6 +374,7 @@ TEST_P(CallConformance, CloseMakesEveryCallUnavailable) {
   EXPECT_CODE(kUnavailable, engine_->checkpoint());
   EXPECT_CODE(kUnavailable, engine_->compact_to(dir_.file("copy.db")));
   EXPECT_CODE(kUnavailable, engine_->verify());
+  EXPECT_CODE(kUnavailable, engine_->stats().background_error);
   EXPECT_CODE(kUnavailable, engine_->close());
 }
 

@@ -338,6 +338,21 @@ TEST_F(LocalBadFileTest, JournalOfAnotherStore) {
   expect_refused({kNoStore}, "my.db-journal7");
 }
 
+// To start afresh over it would be to lose what it holds.
+TEST_F(LocalBadFileTest, JournalWithoutItsStore) {
+  make_store();
+  std::filesystem::remove(path_);
+  expect_refused({kNoStore}, "my.db-journal");
+}
+
+TEST_F(LocalBadFileTest, CopyIsNotPutBesideAJournal) {
+  make_store();
+  TempDir other;
+  std::filesystem::copy(journal_with("in the journal"), other.file("copy.db-journal0"));
+  EXPECT_CODE(kInvalidArgument, open()->compact_to(other.file("copy.db")));
+  EXPECT_FALSE(std::filesystem::exists(other.file("copy.db")));
+}
+
 // --------------------------------------------------------------------------------------- damage
 
 using LocalDamageTest = LocalFileTest;
@@ -416,6 +431,19 @@ TEST_F(LocalSalvageTest, SalvageOpensWhatStandsBeforeTheDamage) {
   EXPECT_TRUE(damaged == read_bytes(journal_ + ".damaged"));
   expected["after"] = "salvage";
   EXPECT_TRUE(holds(*open(), expected)) << "and is an ordinary store again";
+}
+
+TEST_F(LocalSalvageTest, ReadOnlySalvageShowsTheSameAndWritesNothing) {
+  damage_the_fifth();
+  const Files before = files();
+  LocalOptions options;
+  options.read_only = true;
+  EXPECT_CODE(kCorrupt, open_local(path_, options));
+  options.salvage = true;
+  Map expected;
+  for (int i = 1; i <= 4; ++i) expected[numbered(i)] = "value";
+  EXPECT_TRUE(holds(*open(options), expected));
+  EXPECT_TRUE(before == files());
 }
 
 TEST_F(LocalSalvageTest, SalvageOfASoundStoreIsAnOrdinaryOpen) {

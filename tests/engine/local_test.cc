@@ -251,6 +251,16 @@ TEST_F(LocalHandleTest, ReadOnlyHandleRefusesWritesWhateverTheOthersMayDo) {
   EXPECT_OK(writer->begin());
 }
 
+TEST_F(LocalHandleTest, WritableOpenIsBusyWhileThisProcessOnlyReads) {
+  open();
+  LocalOptions options;
+  options.read_only = true;
+  auto reader = open(options);
+  EXPECT_CODE(kBusy, open_local(path_, {}));
+  reader.reset();
+  EXPECT_OK(open_local(path_, {}));
+}
+
 TEST_F(LocalHandleTest, ManyThreadsOpenAndClose) {
   put(*open(), "key", "value");
   std::vector<std::thread> threads;

@@ -276,6 +276,14 @@ Status Core::begin_drain() {
   if (drain_.begun) return {};
   test_hooks::crash_point("drain-begin");
   LAPSE_TRY(sync_to(drain_.target));
+  // A commit of its own, so that the one before a drain's last is never a state that looks complete: if a damaged meta
+  // page makes the tree fall back to it, the missing journal tells.
+  LAPSE_TRY(tree_->write([this](TreeBatch*) -> Result<StoreMeta> {
+    StoreMeta meta = tree_->current()->meta();
+    meta.target_sequence = drain_.target;
+    return meta;
+  }));
+  test_hooks::crash_point("drain-marked");
   drain_.next = WriteBuffer::Iterator(view()->frozen.get(), drain_.target);
   drain_.next.first();
   drain_.begun = true;

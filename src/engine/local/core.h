@@ -1,21 +1,17 @@
 // Core: the one engine behind all handles on a store. It ties journal, buffers and tree together.
 //
-//   commit:  append to the journal → insert into the active buffer → let the writer go → at `full`: sync,
-//   shared →
-//            advance visible_ → acknowledge
+//   commit:  append to the journal → insert into the active buffer → let the writer go
+//            → at `full`: sync, shared → advance visible_ → acknowledge
 //   read:    active buffer → frozen buffer, if one is being drained → tree
-//   drain:   freeze the active buffer, end its journal file → sync → write it into the tree in slices → use
-//   its journal
-//            files again
+//   drain:   freeze the active buffer, end its journal file → sync → mark the tree as being drained into
+//            → write the buffer into it in slices → sync → use the journal files again
 //
 // Invariants:
 //  - visible_ ≤ appended_. A transaction reads at appended_, so that two increments that share a sync add up;
-//  all
-//    others read at visible_, so that at `full` nobody acts on what may yet vanish.
+//    all others read at visible_, so that at `full` nobody acts on what may yet vanish.
 //  - A commit is in the buffer, whole, before its sequence is appended_ or visible_.
-//  - Every commit of the frozen buffer is visible before the first of its rows goes into the tree. So a
-//  reader who takes
-//    a view with that tree also takes a sequence that covers those rows.
+//  - Every commit of the frozen buffer is visible before the first of its rows goes into the tree. So whoever
+//    takes a view with that tree also takes a sequence that covers those rows.
 //  - There is at most one frozen buffer, and freezing waits for it.
 //
 // Locks, in the order in which they may be taken: the writer's token, commit_mutex_, drain_mutex_,

@@ -1,6 +1,5 @@
-// OwnerLock: which process has a store open. A POSIX lock on <path>-owner: one writer, or any number of
-// readers. It goes with the process, however that ends; a forked child does not have it; and the kernel says
-// who does.
+// OwnerLock: which process has a store open. A POSIX lock on <path>-owner: one writer, or any number of readers.
+// It goes with the process, however that ends; a forked child does not have it; and the kernel says who does.
 //
 // The lock is lost when any descriptor of the file is closed in this process: the registry in local_engine.cc
 // sees to it that there is only one.

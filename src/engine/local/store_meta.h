@@ -11,8 +11,9 @@
 //       56     8   number of rows, this one not counted
 //       64     8   sum of the rows' checksums, modulo 2^64
 //       72     8   next id for the rest of a long key
-//       80     8   LMDB's number of the commit that wrote it, so that a damaged meta page cannot pass off an
-//       older state 88     8   checksum of bytes 0 to 87
+//       80     8   LMDB's number of the commit that wrote it, so that a damaged meta page cannot pass an older
+//                  state off as newer
+//       88     8   checksum of bytes 0 to 87
 
 #pragma once
 

@@ -3,15 +3,14 @@
 //
 // LMDB's sharp edges, and what is done about each here:
 //  - Its reading code trusts the file: reads go through PageTree, over a mapping of our own, and the pages
-//  that a
-//    write will touch are checked first.
+//    that a write will touch are checked first.
 //  - Its map has a size: it is doubled when a write finds it full. Readers do not notice, their mapping being
-//  our own.
+//    our own.
 //  - It keeps old pages for old readers: each Generation holds one read transaction, and goes when nobody
-//  reads there.
+//    reads there.
 //  - Two environments on one file in one process undo each other's locks: the registry in local_engine.cc
-//  prevents
-//    that. Opening a full disk's lock file is a SIGBUS: it is allocated first.
+//    prevents that.
+//  - Opening a full disk's lock file is a SIGBUS: it is allocated first.
 //
 // Threads: generations may be used and dropped by anyone; everything else by one thread at a time.
 

@@ -1,5 +1,4 @@
-// How reads go: own writes, if it is a transaction, then the active buffer, then the frozen one, then the
-// tree.
+// How reads go: a transaction's own writes, then the active buffer, then the frozen one, then the tree.
 
 #pragma once
 

@@ -1,20 +1,19 @@
 // WriteBuffer: the commits that are not in the tree yet, in key order, each key with its versions.
 //
 // One writer inserts; any number of readers find and iterate meanwhile, without locks. A reader names the
-// sequence it reads at and sees, for each key, the newest version at or below it. Nothing is ever removed:
-// a buffer is dropped whole, when it has been drained and its last reader is gone.
+// sequence it reads at and sees, for each key, the newest version at or below it. Nothing is ever removed: a
+// buffer is dropped whole, when it has been drained and its last reader is gone.
 //
 //   skip list     one small node a key, in key order: for iteration and for draining. Nodes hold the first
-//   bytes of
-//                 their keys and lie close together, so that a search stays in the cache
-//   hash index    bucket → entries, with 16 filter bits in each bucket's word: a get that misses, which is
-//                 what most gets do, costs one load and touches no entry
+//                 bytes of their keys and lie close together, so that a search stays in the cache
+//   hash index    bucket → entries, with 16 filter bits in each bucket's word: a get that misses, which is what
+//                 most gets do, costs one load and touches no entry
 //   entries       key, and versions newest first: overwriting a hot key costs no search in the list
 //
 // Invariants:
-//  - A node or version is complete before the store that makes it reachable, which is a release; readers
-//    follow with acquire. So whatever a reader can reach, it can read.
-//  - Along a chain of versions, sequences strictly fall.
+//  - A node or version is complete before the store that makes it reachable, which is a release; readers follow
+//    with acquire. So whatever a reader can reach, it can read.
+//  - Along a chain of versions, sequences strictly fall (in a transaction's own buffer they are positions).
 //  - A version that a reader's sequence covers was reachable before that sequence was published.
 
 #pragma once
