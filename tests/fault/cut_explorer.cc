@@ -1,0 +1,206 @@
+#include "cut_explorer.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/try.h"
+#include "crash_image.h"
+#include "io_hooks.h"
+#include "order_checker.h"
+#include "store_driver.h"
+
+namespace lapse::fault {
+namespace {
+
+constexpr uint64_t kImagesPerRecovery = 12;
+
+// What the marks up to here promise.
+void widen(const IoEvent& event, uint64_t* floor, uint64_t* ceiling) {
+  if (event.kind != IoEventKind::kMark) return;
+  switch (event.mark) {
+    case Mark::kCommitBegin: *ceiling = std::max(*ceiling, event.value); break;
+    case Mark::kAcknowledged:
+      if (event.full) *floor = std::max(*floor, event.value);
+      break;
+    case Mark::kDurable:
+    case Mark::kOpened:
+    case Mark::kClosed: *floor = std::max(*floor, event.value); break;
+    case Mark::kNone: break;
+  }
+}
+
+}  // namespace
+
+std::string CutExplorer::explore(const RecordedRun& run, uint64_t images, int generations) {
+  DiskModel model(run.record);
+  Bounds bounds{run.floor, run.ceiling};
+  const size_t events = run.record.events.size();
+  const size_t cuts = events - run.first_cut + 1;
+  for (size_t i = 0; i < cuts; ++i) {
+    const size_t cut = run.first_cut + i;
+    model.advance_to(cut);
+    if (cut > 0) widen(run.record.events[cut - 1], &bounds.floor, &bounds.ceiling);
+    uint64_t here = images * (i + 1) / cuts - images * i / cuts;
+    while (here > 0) {
+      const auto style = static_cast<CutStyle>(random_.below(kCutStyles));
+      const uint64_t image_seed = random_.next();
+      FileImage image = model.image(style, image_seed);
+      put_lock_file(&image, run);
+      std::string wrong;
+      if (generations > 1 && images > kImagesPerRecovery && random_.one_in(images / 5 + 1)) {
+        const bool killed = style == CutStyle::kEverything;
+        wrong = explore_recovery(run, cut, killed ? model.page_cache() : image, killed, bounds,
+                                 kImagesPerRecovery, generations - 1);
+      } else {
+        wrong = check_image(image, run, bounds);
+      }
+      if (!wrong.empty()) {
+        return "cut at " + std::to_string(cut) + " of " + std::to_string(events) +
+               ", style: " + std::string(cut_style_name(style)) + ", generation " +
+               std::to_string(generation_) + "\n" + wrong;
+      }
+      --here;
+    }
+  }
+  return "";
+}
+
+std::string CutExplorer::explore_kills(const RecordedRun& run, uint64_t kills, uint64_t images) {
+  DiskModel model(run.record);
+  Bounds bounds{run.floor, run.ceiling};
+  const size_t events = run.record.events.size();
+  for (size_t cut = 1; cut <= events; ++cut) {
+    model.advance_to(cut);
+    widen(run.record.events[cut - 1], &bounds.floor, &bounds.ceiling);
+    if (kills * cut / events == kills * (cut - 1) / events) continue;
+    const std::string wrong = explore_recovery(run, cut, model.page_cache(), true, bounds, images, 1);
+    if (!wrong.empty()) {
+      return "kill at " + std::to_string(cut) + " of " + std::to_string(events) + "\n" + wrong;
+    }
+  }
+  return "";
+}
+
+// LMDB's lock file is mapped and never synced: it may hold anything it ever held.
+void CutExplorer::put_lock_file(FileImage* image, const RecordedRun& run) {
+  const auto lock = image->find(store_ + "-lock");
+  if (lock != image->end() && !run.lock_file_bytes.empty() && random_.one_in(3)) {
+    lock->second = run.lock_file_bytes;
+  }
+}
+
+namespace {
+
+std::string outside(uint64_t found, uint64_t floor, uint64_t ceiling) {
+  if (found >= floor && found <= ceiling) return "";
+  return "opened at commit " + std::to_string(found) + ", but it must be at least " + std::to_string(floor) +
+         " and at most " + std::to_string(ceiling);
+}
+
+// What must work in every opened image.
+Status use(StoreDriver& driver) {
+  LAPSE_TRY(driver.engine().verify());
+  LAPSE_TRY(driver.commit_random());
+  return driver.check_state();
+}
+
+}  // namespace
+
+// Returns the last commit that a read-only open shows; it must change nothing.
+Result<uint64_t> CutExplorer::look_read_only(const History& history) {
+  const FileImage before = read_directory(directory_);
+  StoreDriver driver(path(), 1, history);
+  engine::LocalOptions options;
+  options.read_only = true;
+  LAPSE_TRY(driver.open(options));
+  LAPSE_TRY(driver.engine().verify());
+  const uint64_t last = driver.history().size();
+  LAPSE_TRY(driver.close());
+  for (const auto& [name, contents] : read_directory(directory_)) {
+    const auto old = before.find(name);
+    if (old != before.end() && old->second != contents) {
+      return Status(StatusCode::kCorrupt, "a read-only open changed " + name);
+    }
+  }
+  return last;
+}
+
+std::string CutExplorer::check_image(const FileImage& image, const RecordedRun& run, const Bounds& bounds) {
+  ++counters_->images;
+  if (generation_ > 1) ++counters_->later_generations;
+  write_directory(directory_, image);
+  engine::LocalOptions options = odd_options(random_);
+  options.salvage = random_.one_in(8);  // of no effect where nothing is damaged
+  const auto explain = [&](const std::string& what) { return what + "\n" + describe(options); };
+  std::optional<uint64_t> seen;
+  if (image.contains(store_) && random_.one_in(8)) {
+    const Result<uint64_t> looked = look_read_only(run.history);
+    if (!looked.ok()) return explain("read-only: " + looked.status().to_string());
+    seen = *looked;
+  }
+  StoreDriver driver(path(), random_.next(), run.history);
+  if (const Status opened = driver.open(options); !opened.ok()) {
+    return explain("open: " + opened.to_string());
+  }
+  const uint64_t found = driver.history().size();
+  if (seen && *seen != found) return explain("read-only it was at commit " + std::to_string(*seen));
+  if (found < bounds.ceiling) ++counters_->shortened;
+  if (std::string wrong = outside(found, bounds.floor, bounds.ceiling); !wrong.empty()) {
+    return explain(wrong);
+  }
+  if (const Status used = use(driver); !used.ok()) return explain("use: " + used.to_string());
+  if (const Status closed = driver.close(); !closed.ok()) {
+    return explain("close: " + closed.to_string());
+  }
+  if (!random_.one_in(4)) return "";
+  const Status again = driver.open(options);
+  if (!again.ok()) return explain("second open: " + again.to_string());
+  if (driver.history().size() != found + 1) return explain("lost commits at a clean reopen");
+  return "";
+}
+
+std::string CutExplorer::explore_recovery(const RecordedRun& run, size_t cut, const FileImage& image,
+                                          bool killed, const Bounds& bounds, uint64_t images,
+                                          int generations) {
+  write_directory(directory_, image);
+  IoWatch watch(directory_);
+  StoreDriver driver(path(), random_.next(), run.history);
+  const engine::LocalOptions options = odd_options(random_);
+  const auto explain = [&](const std::string& what) {
+    return what + "\n" + (killed ? "after a kill" : "after a cut") + ", recovery: " + describe(options);
+  };
+  Status status = driver.open(options);
+  if (!status.ok()) return explain("open: " + status.to_string());
+  const uint64_t found = driver.history().size();
+  if (std::string wrong = outside(found, bounds.floor, bounds.ceiling); !wrong.empty()) {
+    return explain(wrong);
+  }
+  for (uint64_t left = random_.below(12); left > 0 && status.ok(); --left) {
+    status = driver.random_step();
+  }
+  if (status.ok()) status = driver.close();
+  if (!status.ok()) return explain("use: " + status.to_string());
+
+  RecordedRun next{.record = watch.take(),
+                   .history = driver.history(),
+                   .floor = bounds.floor,
+                   .ceiling = found,
+                   .lock_file_bytes = driver.lock_file_bytes()};
+  if (std::string wrong = check_replay(next.record); !wrong.empty()) return explain(wrong);
+  if (killed) {
+    // The disk need not hold what the successor saw. The first record's promises still hold, and
+    // are in `floor`; its marks must not count against the shorter history.
+    next.record = continue_record(run.record, cut, next.record);
+    for (size_t i = 0; i < cut; ++i) next.record.events[i].mark = Mark::kNone;
+    next.first_cut = cut;
+  }
+  const OrderReport order = check_order(next.record, next.history, store_);
+  if (!order.violations.empty()) return explain(order.violations.front());
+  ++generation_;
+  const std::string wrong = explore(next, images, generations);
+  --generation_;
+  return wrong.empty() ? "" : explain(wrong);
+}
+
+}  // namespace lapse::fault

@@ -1,0 +1,210 @@
+// Every call fails once, in every way: whatever happens, nothing acknowledged is lost, nothing wrong is
+// read, and a commit that failed left no trace; also if the power goes at that time, or later.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "base/try.h"
+#include "crash_image.h"
+#include "cut_explorer.h"
+#include "ended_store.h"
+#include "fault_env.h"
+#include "io_hooks.h"
+#include "jobs.h"
+#include "store_driver.h"
+
+namespace lapse::fault {
+namespace {
+
+using engine::Durability;
+using engine::JournalIo;
+using engine::LocalOptions;
+
+struct FaultKind {
+  const char* name;
+  uint32_t calls;
+  int error;
+  FaultEffect effect;
+  uint64_t count;
+};
+
+constexpr uint64_t kFromThenOn = ~uint64_t{0};
+
+constexpr FaultKind kFaultKinds[] = {
+    {"EIO", kAnyCall, EIO, FaultEffect::kNothingDone, 1},
+    {"ENOSPC", kAnyCall, ENOSPC, FaultEffect::kNothingDone, 1},
+    {"EINTR", kAnyCall, EINTR, FaultEffect::kNothingDone, 1},
+    {"short write", kWriteCall, 0, FaultEffect::kShortWrite, 1},
+    {"sync lost", kSyncCall | kSyncedWriteCall, EIO, FaultEffect::kSyncLost, 1},
+    {"EIO from then on", kAnyCall, EIO, FaultEffect::kNothingDone, kFromThenOn},
+    {"ENOSPC from then on", kWriteCall | kResizeCall | kOpenCall, ENOSPC, FaultEffect::kNothingDone,
+     kFromThenOn},
+    {"syncs lost from then on", kSyncCall | kSyncedWriteCall, EIO, FaultEffect::kSyncLost, kFromThenOn},
+};
+
+// Small enough to try every call, with rotations, drains, a large record and a reopen in it.
+struct Workload {
+  LocalOptions options;
+  uint64_t seed;
+};
+
+Workload make_workload(uint64_t seed) {
+  Random random(seed);
+  Workload workload{odd_options(random), random.next()};
+  workload.options.background_drain = false;  // so that the n-th call is the same each time
+  workload.options.buffer_bytes = random.one_in(2) ? 2 << 10 : 16 << 10;
+  return workload;
+}
+
+bool is_io_failure(const Status& status) {
+  return status.code() == StatusCode::kIoError || status.code() == StatusCode::kNoSpace ||
+         status.code() == StatusCode::kUnknown;
+}
+
+// What came of a session with a fault in it.
+struct Session {
+  bool opened = false;
+  bool unknown = false;  // its last commit is in doubt
+  std::string wrong{};
+};
+
+// Opens, commits and closes; goes on after errors as a user would.
+class FaultySession {
+ public:
+  FaultySession(StoreDriver& driver, Session& session) : driver_(driver), session_(session) {}
+
+  void run(const LocalOptions& options, int commits) {
+    const uint64_t before = driver_.history().size();
+    if (!allow("open", driver_.open(options)) || !driver_.is_open()) return;
+    if (driver_.history().size() < before) return wrong("a clean reopen lost commits");
+    session_.opened = true;
+    for (int i = 0; i < commits && session_.wrong.empty(); ++i) commit(i);
+    if (session_.wrong.empty()) allow("close", driver_.close());
+  }
+
+ private:
+  void commit(int i) {
+    const Status status = i % 6 == 5 ? driver_.engine().checkpoint() : driver_.commit_random();
+    session_.unknown |= status.code() == StatusCode::kUnknown;
+    allow("commit", status);
+    // What is in doubt is not shown at full, and is at normal.
+    if (session_.unknown) return;
+    if (const Status state = driver_.check_state(); !state.ok()) wrong(state.to_string());
+  }
+
+  // Whether it succeeded. A failure is the disk's, or it is a bug.
+  bool allow(const std::string& what, const Status& status) {
+    if (!status.ok() && !is_io_failure(status)) wrong(what + ": " + status.to_string());
+    return status.ok();
+  }
+
+  void wrong(const std::string& what) {
+    if (session_.wrong.empty()) session_.wrong = what;
+  }
+
+  StoreDriver& driver_;
+  Session& session_;
+};
+
+// The first session is sound, the second, recorded, has the fault in it.
+class FaultRun {
+ public:
+  explicit FaultRun(const Workload& workload) : workload_(workload) {}
+
+  // How many calls of that kind there are.
+  uint64_t count_calls(uint32_t calls) {
+    Session session;
+    return run({.calls = calls, .nth = kFromThenOn}, &session);
+  }
+
+  // "" or what is wrong.
+  std::string fail_at(const FaultKind& kind, uint64_t nth, CutCounters* counters) {
+    Session session;
+    run({.calls = kind.calls, .nth = nth, .count = kind.count, .error = kind.error, .effect = kind.effect},
+        &session);
+    if (!session.wrong.empty()) return session.wrong;
+
+    // The machine goes on: the next open, on a disk that works again, has all that was acknowledged.
+    const FileImage left = read_directory(dir_.path());
+    const uint64_t most = recorded_.history.size();
+    const uint64_t least = most - (session.unknown ? 1 : 0);
+    const Reopened result = reopen_and_check(dir_.path(), recorded_.history, {});
+    if (!result.open.ok()) return "reopen: " + result.open.to_string();
+    if (!result.wrong.ok()) return "reopen: " + result.wrong.to_string();
+    if (result.last_sequence < least || result.last_sequence > most) {
+      return "reopened at " + std::to_string(result.last_sequence) + ", not " + std::to_string(least) +
+             " to " + std::to_string(most);
+    }
+    // Or the power goes: in the session, or after the next one has begun.
+    const ScratchDir image_dir;
+    CutExplorer explorer(image_dir.path(), kStoreName, mix(workload_.seed, nth), counters);
+    std::string wrong = explorer.explore(recorded_, 3, 1);
+    if (wrong.empty()) wrong = explorer.explore_kills(recorded_, 1, 3);
+    return wrong;
+  }
+
+ private:
+  // Returns how many calls matched.
+  uint64_t run(const Fault& fault, Session* session) {
+    write_directory(dir_.path(), {});
+    StoreDriver driver(dir_.file(kStoreName), workload_.seed);
+    IoWatch watch(dir_.path());
+    const bool fails_creation = workload_.seed % 2 == 0;  // or a later session
+    if (!fails_creation) FaultySession(driver, *session).run(workload_.options, 5);
+    watch.inject(fault);
+    FaultySession(driver, *session).run(workload_.options, 12);
+    watch.inject_nothing();
+    const uint64_t matched = watch.matched();
+    recorded_ = {
+        .record = watch.take(), .history = driver.history(), .lock_file_bytes = driver.lock_file_bytes()};
+    return matched;
+  }
+
+  const Workload workload_;
+  const ScratchDir dir_;
+  RecordedRun recorded_;
+};
+
+TEST(IoFault, AtEveryCallLosesNothingAndShowsNothingWrong) {
+  const uint64_t seed = test_seed();
+  const uint64_t workloads = count_from_env("LAPSE_FAULT_ROUNDS", 1, 1) * 2;
+  struct Case {
+    Workload workload;
+    const FaultKind* kind;
+    uint64_t nth;
+  };
+  std::vector<Case> cases;
+  for (uint64_t i = 0; i < workloads; ++i) {
+    Workload workload = make_workload(mix(seed, i));
+    workload.seed = workload.seed / 2 * 2 + i % 2;
+    for (const FaultKind& kind : kFaultKinds) {
+      const uint64_t calls = FaultRun(workload).count_calls(kind.calls);
+      ASSERT_GT(calls, 0U);
+      for (uint64_t nth = 1 + seed % kThinning; nth <= calls; nth += kThinning) {
+        cases.push_back({workload, &kind, nth});
+      }
+    }
+  }
+  static constexpr size_t kCasesPerJob = 20;
+  const Shared<CutCounters> counters;
+  const JobOptions jobs{.jobs = (cases.size() + kCasesPerJob - 1) / kCasesPerJob, .timeout_s = 120};
+  const auto failures = run_jobs(jobs, [&](size_t job, Report& report) {
+    const size_t end = std::min(cases.size(), (job + 1) * kCasesPerJob);
+    for (size_t i = job * kCasesPerJob; i < end; ++i) {
+      const auto& [workload, kind, nth] = cases[i];
+      const std::string wrong = FaultRun(workload).fail_at(*kind, nth, &*counters);
+      if (wrong.empty()) continue;
+      return report.fail(std::string(kind->name) + " at call " + std::to_string(nth) + ": " + wrong + "\n" +
+                         describe(workload.options));
+    }
+  });
+  EXPECT_TRUE(failures.empty()) << join(failures);
+  std::printf("%zu faults, %lu images\n", cases.size(), counters->images.load());
+}
+
+}  // namespace
+}  // namespace lapse::fault
