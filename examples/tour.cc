@@ -31,8 +31,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::error_code error;
-    std::string pattern =
-        (std::filesystem::temp_directory_path(error) / "lapse-tour-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path(error) / "lapse-tour-XXXXXX").string();
     if (!error && ::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -161,9 +160,9 @@ Status show_figures(Engine& engine) {
   const EngineStats before = engine.stats();
   tell("in the write buffer",
        std::to_string(before.buffer_entries) + " entries, " + kilobytes(before.buffer_bytes));
-  tell("in the journal", std::to_string(before.journal_files) + " files, " +
-                             kilobytes(before.journal_bytes) + ", " + std::to_string(before.syncs) +
-                             " syncs for " + std::to_string(before.commits) + " commits");
+  tell("in the journal", std::to_string(before.journal_files) + " files, " + kilobytes(before.journal_bytes) +
+                             ", " + std::to_string(before.syncs) + " syncs for " +
+                             std::to_string(before.commits) + " commits");
   LAPSE_TRY(engine.checkpoint());
   const EngineStats after = engine.stats();
   tell("in the tree, after a checkpoint",

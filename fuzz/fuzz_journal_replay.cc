@@ -55,7 +55,8 @@ std::string build_file(std::string_view input, uint64_t number, uint64_t* sequen
     record.append(input.substr(2, bytes));
     input.remove_prefix(2 + bytes);
     const uint64_t next = *sequence + 1 + (kind % 16 == 1 ? 1 : 0);  // now and then a gap
-    const uint64_t sum = seal_record(&record, header.salt, next, *sequence - (kind % 4), *chain + (kind % 32 == 2));
+    const uint64_t sum =
+        seal_record(&record, header.salt, next, *sequence - (kind % 4), *chain + (kind % 32 == 2));
     if (kind % 8 == 3) record[kind % record.size()] ^= 1;  // or damage
     file += record;
     *sequence = next;
@@ -75,7 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   uint64_t sequence = 10;
   uint64_t chain = 7;
-  const ReplayStart start{.drained_sequence = sequence, .first_file = 1, .chain = chain, .synced_sequence = sequence};
+  const ReplayStart start{
+      .drained_sequence = sequence, .first_file = 1, .chain = chain, .synced_sequence = sequence};
   const std::string file1 = build_file(first, 1, &sequence, &chain);
   const std::string file2 = build_file(second, 2, &sequence, &chain);
   replay({{"1", file1}, {"2", file2}}, start);

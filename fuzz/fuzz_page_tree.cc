@@ -38,8 +38,10 @@ void walk(const std::string& file) {
   (void)tree.get("key");
   PageCursor cursor(&tree);
   size_t steps = 0;
-  for (auto status = cursor.first(); status.ok() && cursor.valid() && steps < 10000; ++steps) status = cursor.next();
-  for (auto status = cursor.last(); status.ok() && cursor.valid() && steps < 20000; ++steps) status = cursor.prev();
+  for (auto status = cursor.first(); status.ok() && cursor.valid() && steps < 10000; ++steps)
+    status = cursor.next();
+  for (auto status = cursor.last(); status.ok() && cursor.valid() && steps < 20000; ++steps)
+    status = cursor.prev();
   (void)cursor.seek("m");
   PathChecker checker(&tree);
   (void)checker.check_put("key", 100);

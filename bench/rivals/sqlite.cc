@@ -1,0 +1,164 @@
+// SQLite: one table WITHOUT ROWID, WAL, synchronous=NORMAL (FULL where each commit is to be
+// synced), 64 MB page cache, checkpoints as it does them by itself, prepared statements throughout.
+//
+// Writes go through one connection behind a mutex: threads with a connection each would spend their
+// time in SQLite's busy handler. Each reader has a connection of its own.
+//
+// Reads: a prepared SELECT, in one read transaction for all gets, or each in its own implicit one.
+// Values are views into SQLite's row, before the statement is reset.
+
+#include <sqlite3.h>
+
+#include <mutex>
+
+#include "bench/rival.h"
+
+namespace lapse::bench {
+namespace {
+
+void must(sqlite3* db, int code) {
+  if (code != SQLITE_OK) throw std::runtime_error(std::string("sqlite: ") + sqlite3_errmsg(db));
+}
+
+class Connection {
+ public:
+  Connection(const std::string& path, const char* synchronous) {
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    must(db_, sqlite3_open_v2(path.c_str(), &db_, flags, nullptr));
+    execute("PRAGMA journal_mode=WAL");
+    execute(std::string("PRAGMA synchronous=") + synchronous);
+    execute("PRAGMA cache_size=-" + std::to_string(kReadCacheBytes >> 10));
+    execute("CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID");
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() { sqlite3_close(db_); }
+
+  void execute(const std::string& sql) {
+    must(db_, sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr));
+  }
+  sqlite3* db() const { return db_; }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+class Statement {
+ public:
+  Statement(const Connection& connection, const char* sql) : db_(connection.db()) {
+    must(db_, sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr));
+  }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement() { sqlite3_finalize(statement_); }
+
+  void bind(int parameter, std::string_view bytes) {
+    must(db_, sqlite3_bind_blob(statement_, parameter, bytes.data(), static_cast<int>(bytes.size()),
+                                SQLITE_STATIC));
+  }
+  // Whether there is a row.
+  bool step() {
+    const int code = sqlite3_step(statement_);
+    if (code != SQLITE_DONE && code != SQLITE_ROW) must(db_, code);
+    return code == SQLITE_ROW;
+  }
+  std::string_view column(int column) const {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    return {bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+  void reset() { sqlite3_reset(statement_); }
+  void run() {
+    step();
+    reset();
+  }
+
+ private:
+  sqlite3* db_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+class SqliteReader final : public Reader {
+ public:
+  explicit SqliteReader(const std::string& path) : connection_(path, "NORMAL") {}
+
+  void begin() override { begin_.run(); }
+  void end() override { end_.run(); }
+
+  bool get(std::string_view key, uint64_t* value_sum) override {
+    select_.bind(1, key);
+    const bool found = select_.step();
+    if (found) *value_sum = word_sum(select_.column(0));
+    select_.reset();
+    return found;
+  }
+
+  bool get_alone(std::string_view key, uint64_t* value_sum) override { return get(key, value_sum); }
+
+  ScanTotals scan() override {
+    ScanTotals totals;
+    while (scan_.step()) totals.add(scan_.column(0), scan_.column(1));
+    scan_.reset();
+    return totals;
+  }
+
+ private:
+  Connection connection_;
+  Statement begin_{connection_, "BEGIN"};
+  Statement end_{connection_, "COMMIT"};
+  Statement select_{connection_, "SELECT v FROM kv WHERE k = ?"};
+  Statement scan_{connection_, "SELECT k, v FROM kv ORDER BY k"};
+};
+
+class SqliteWriter {
+ public:
+  SqliteWriter(const std::string& path, const char* synchronous) : connection_(path, synchronous) {}
+
+  void commit(std::span<const Entry> entries) {
+    const std::lock_guard lock(mutex_);
+    if (entries.size() > 1) begin_.run();
+    for (const Entry& entry : entries) {
+      put_.bind(1, entry.key);
+      put_.bind(2, entry.value);
+      put_.run();
+    }
+    if (entries.size() > 1) commit_.run();
+  }
+
+  void checkpoint() { connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
+
+ private:
+  std::mutex mutex_;
+  Connection connection_;
+  Statement begin_{connection_, "BEGIN IMMEDIATE"};
+  Statement commit_{connection_, "COMMIT"};
+  Statement put_{connection_, "REPLACE INTO kv (k, v) VALUES (?, ?)"};
+};
+
+class SqliteRival final : public Rival {
+ public:
+  std::string describe() const override {
+    return std::string("SQLite ") + sqlite3_libversion() +
+           ", WITHOUT ROWID, WAL, synchronous=NORMAL, 64 MB page cache";
+  }
+
+  void open(const OpenOptions& options) override {
+    path_ = options.folder + "/sqlite.db";
+    const char* synchronous = options.sync_every_commit ? "FULL" : "NORMAL";
+    writer_ = std::make_unique<SqliteWriter>(path_, synchronous);
+  }
+  void close() override { writer_.reset(); }
+
+  void commit(std::span<const Entry> entries) override { writer_->commit(entries); }
+  std::unique_ptr<Reader> reader() override { return std::make_unique<SqliteReader>(path_); }
+  void flush() override { writer_->checkpoint(); }
+
+ private:
+  std::string path_;
+  std::unique_ptr<SqliteWriter> writer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rival> make_sqlite() { return std::make_unique<SqliteRival>(); }
+
+}  // namespace lapse::bench
