@@ -45,7 +45,10 @@ std::string disk_directory() {
 
 namespace {
 
+std::string scratch_root;  // of the ScratchRoot that lives, if one does
+
 std::string scratch_parent() {
+  if (!scratch_root.empty()) return scratch_root;
   if (const char* chosen = std::getenv("LAPSE_FAULT_DIR")) return chosen;
   return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : disk_directory();
 }
@@ -68,5 +71,9 @@ ScratchDir::~ScratchDir() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }
+
+ScratchRoot::ScratchRoot() { scratch_root = dir_.path(); }
+
+ScratchRoot::~ScratchRoot() { scratch_root.clear(); }
 
 }  // namespace lapse::fault

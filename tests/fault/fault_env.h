@@ -86,6 +86,19 @@ class ScratchDir {
   std::string path_;
 };
 
+// While it lives, scratch directories are made in one of its own, which goes with it: also those whose owners
+// were killed. Not to be nested.
+class ScratchRoot {
+ public:
+  ScratchRoot();
+  ~ScratchRoot();
+  ScratchRoot(const ScratchRoot&) = delete;
+  ScratchRoot& operator=(const ScratchRoot&) = delete;
+
+ private:
+  const ScratchDir dir_;
+};
+
 // Where files are on a disk, if there is one: $TMPDIR, else /tmp.
 std::string disk_directory();
 

@@ -125,6 +125,7 @@ size_t worker_count(size_t jobs) {
 
 std::vector<std::string> run_jobs(const JobOptions& options,
                                   const std::function<void(size_t, Report&)>& body) {
+  const ScratchRoot scratch;
   const Shared<Queue> queue;
   std::vector<std::unique_ptr<Shared<Worker>>> workers;
   std::map<pid_t, Worker*> running;
