@@ -10,14 +10,14 @@ namespace lapse::engine {
 
 namespace {
 
-constexpr int64_t kRetryDrainMs = 100;  // after a full disk
+constexpr int64_t kRetryDrainMs = 100;    // after a full disk
+constexpr size_t kFirstSliceRows = 1024;  // then as many as take a good while, and no longer
 constexpr uint64_t kSlowSliceUs = 100'000;
 constexpr uint64_t kQuickSliceUs = 30'000;
 constexpr size_t kSmallJournalBytes = 1 << 20;  // left behind at close rather than drained
 constexpr uint64_t kSmallJournalFiles = 4;
 constexpr size_t kKeptRecordBytes = 1 << 20;
-// How far, in buffers, writers may run ahead of the drain before they help: not at all if nobody else does
-// it.
+// How far, in buffers, writers may run ahead of the drain before they help: not at all if nobody else drains.
 constexpr double kArrearsAllowed = 0;
 constexpr double kArrearsAllowedWithThread = 0.5;
 constexpr std::chrono::milliseconds kBackgroundTick{50};
@@ -44,7 +44,7 @@ Core::Core(std::string path, const LocalOptions& options, Contents contents, Own
       appended_(contents.end.sequence),
       visible_(contents.end.sequence),
       last_sync_ms_(options.clock->now_ms()),
-      slice_rows_(options.drain_slice_rows),
+      slice_rows_(std::min(kFirstSliceRows, options.drain_slice_rows)),
       drained_(tree_->current()->meta().drained_sequence) {
   drain_.end = contents.end;
   active_ = contents.buffer;
