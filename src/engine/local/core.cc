@@ -416,10 +416,11 @@ EngineStats Core::stats() {
   EngineStats stats;
   const std::shared_ptr<const View> now = view();
   const int64_t now_ms = options_.clock->now_ms();
-  stats.last_sequence = appended_sequence();
-  stats.visible_sequence = visible_.load(std::memory_order_acquire);
+  // Each of these runs behind the next: read in this order, they do so here, too.
   stats.drained_sequence = drained_.load(std::memory_order_acquire);
   stats.durable_sequence = journal_ ? std::max(journal_->synced_sequence(), stats.drained_sequence) : 0;
+  stats.visible_sequence = visible_.load(std::memory_order_acquire);
+  stats.last_sequence = appended_sequence();
   if (options_.read_only) stats.durable_sequence = stats.last_sequence;
   stats.entries_in_tree = now->generation->meta().rows;
   stats.tree_file_bytes = now->generation->file_bytes();
