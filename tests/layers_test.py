@@ -33,7 +33,7 @@ LAYERS = {
 LMDB_USERS = ("src/engine/", "tests/fault/", "bench/rivals/")
 
 # The layer that a public header speaks for; those not named here speak for the store.
-PUBLIC_LAYER = {"lapse/status.h": "base"}
+PUBLIC_LAYER = {"lapse/status.h": "base", "lapse/clock.h": "base", "lapse/durability.h": "base"}
 
 CXX_HEADERS = set("""
     algorithm any array atomic barrier bit bitset cassert cctype cerrno cfloat charconv chrono cinttypes

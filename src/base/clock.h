@@ -1,19 +1,13 @@
-// Clock: where milliseconds come from. Handed in, so that tests turn it by hand.
+// The clocks that ask the system. Nothing outside src/base does.
 
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
-namespace lapse {
+#include "lapse/clock.h"
 
-class Clock {
- public:
-  virtual ~Clock() = default;
-  // Milliseconds since the clock's own epoch. Safe to call from any thread.
-  virtual int64_t now_ms() = 0;
-};
+namespace lapse {
 
 // Time that only goes forward and has no date: for intervals and ages.
 class SteadyClock final : public Clock {
@@ -24,6 +18,29 @@ class SteadyClock final : public Clock {
   }
   static SteadyClock* instance() {
     static SteadyClock clock;
+    return &clock;
+  }
+};
+
+// The date, as the system has it: people and NTP set it, forwards and backwards.
+class WallClock final : public Clock {
+ public:
+  int64_t now_ms() override {
+    using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
+    return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+  }
+  static WallClock* instance() {
+    static WallClock clock;
+    return &clock;
+  }
+};
+
+// Since the machine was started, sleep included. Nobody can set it.
+class BootClock final : public Clock {
+ public:
+  int64_t now_ms() override;
+  static BootClock* instance() {
+    static BootClock clock;
     return &clock;
   }
 };
@@ -39,18 +56,6 @@ class Stopwatch {
  private:
   using Steady = std::chrono::steady_clock;
   Steady::time_point began_ = Steady::now();
-};
-
-// Stands still until told otherwise.
-class ManualClock final : public Clock {
- public:
-  explicit ManualClock(int64_t now_ms = 0) : now_ms_(now_ms) {}
-  int64_t now_ms() override { return now_ms_.load(); }
-  void set(int64_t now_ms) { now_ms_.store(now_ms); }
-  void advance(int64_t by_ms) { now_ms_.fetch_add(by_ms); }
-
- private:
-  std::atomic<int64_t> now_ms_;
 };
 
 }  // namespace lapse

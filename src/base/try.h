@@ -15,17 +15,19 @@ Status to_status(const Result<T>& result) {
 }
 }  // namespace lapse::internal
 
-#define LAPSE_TRY(expression)                                                 \
-  do {                                                                        \
-    ::lapse::Status try_status_ = ::lapse::internal::to_status((expression)); \
-    if (!try_status_.ok()) return try_status_;                                \
-  } while (false)
-
 #define LAPSE_CONCAT_INNER(a, b) a##b
 #define LAPSE_CONCAT(a, b) LAPSE_CONCAT_INNER(a, b)
 
+// The expression may hold a lambda that uses these macros itself, so the names differ each time.
+#define LAPSE_TRY(expression) LAPSE_TRY_IMPL(LAPSE_CONCAT(try_status_, __COUNTER__), expression)
+#define LAPSE_TRY_IMPL(status, expression)                               \
+  do {                                                                   \
+    ::lapse::Status status = ::lapse::internal::to_status((expression)); \
+    if (!status.ok()) return status;                                     \
+  } while (false)
+
 #define LAPSE_TRY_ASSIGN(declaration, expression) \
-  LAPSE_TRY_ASSIGN_IMPL(LAPSE_CONCAT(try_result_, __LINE__), declaration, expression)
+  LAPSE_TRY_ASSIGN_IMPL(LAPSE_CONCAT(try_result_, __COUNTER__), declaration, expression)
 #define LAPSE_TRY_ASSIGN_IMPL(result, declaration, expression) \
   auto result = (expression);                                  \
   if (!result.ok()) return result.status();                    \

@@ -27,6 +27,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,9 @@ class Reader {
 
   // The reader must outlive its cursors.
   virtual std::unique_ptr<Cursor> cursor() const = 0;
+
+  // About how many entries have keys in [from, to), at a cost that does not grow with them; exact for a few.
+  virtual Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const = 0;
 };
 
 // A consistent view of one moment. It costs no copy, but space that later commits free is kept until
@@ -110,6 +114,10 @@ class Transaction : public Reader {
   //   after a reopen. The engine accepts no further write until then.
   //   kConflict (distributed engines): nothing happened; run the transaction again.
   virtual Result<uint64_t> commit() = 0;
+
+  // For writes that can as well be made another time: as commit(), but it never waits for the disk or for anyone, and
+  // never moves other commits on. Durable when a later commit is. kBusy: it would have had to; nothing happened.
+  virtual Result<uint64_t> commit_without_waiting() = 0;
 };
 
 struct EngineStats {
@@ -170,6 +178,10 @@ class Engine {
   virtual Status verify() = 0;
 
   virtual EngineStats stats() = 0;
+
+  // What all handles on one store in this process share above the engine: made by the first that asks, and kept as
+  // long as one of them is open. It must not hold a handle itself.
+  virtual std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make) = 0;
 
   // Syncs and releases the files. Every later call is kUnavailable. The error, if there is one, is of
   // interest: the destructor has nobody to tell.

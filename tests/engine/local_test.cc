@@ -194,6 +194,17 @@ TEST_F(LocalHandleTest, HandlesShareTheOneWriter) {
   EXPECT_OK(two->begin(milliseconds(0)));
 }
 
+TEST_F(LocalHandleTest, HandlesShareTheStateAboveThem) {
+  const auto make = [] { return std::make_shared<int>(); };
+  auto first = must(open_local(path_, {}));
+  auto second = must(open_local(path_, {}));
+  const std::shared_ptr<void> state = first->shared_state(make);
+  EXPECT_EQ(state, second->shared_state(make));
+  must(first->close());
+  EXPECT_EQ(state, second->shared_state(make));
+  EXPECT_EQ(nullptr, first->shared_state(make));
+}
+
 TEST_F(LocalHandleTest, ClosingOneLeavesTheOthers) {
   auto one = open();
   auto two = open();
@@ -514,6 +525,30 @@ TEST_F(LocalSyncTest, FirstCommitAfterTheIntervalSyncs) {
   put(*engine, "f", "1");
   EXPECT_EQ(6U, engine->stats().durable_sequence);
   EXPECT_EQ(syncs + 2, engine->stats().syncs);
+}
+
+TEST_F(LocalSyncTest, CommitWithoutWaitingNeverSyncs) {
+  for (const Durability durability : {Durability::kFull, Durability::kNormal}) {
+    TempDir dir;
+    LocalOptions options;
+    options.durability = durability;
+    options.clock = &clock_;
+    options.journal_file_bytes = 4096;
+    auto engine = must(open_local(dir.file("test.db"), options));
+    put(*engine, "first", "commit");
+    const uint64_t syncs = engine->stats().syncs;
+    const uint64_t drains = engine->stats().drains;
+    clock_.advance(3'600'000);
+    int refused = 0;
+    for (int i = 0; i < 1000; ++i) {
+      auto transaction = must(engine->begin());
+      must(transaction->put(numbered(i), "value"));
+      if (!transaction->commit_without_waiting().ok()) ++refused;
+    }
+    EXPECT_EQ(syncs, engine->stats().syncs);
+    EXPECT_EQ(drains, engine->stats().drains);
+    EXPECT_GT(refused, 0);  // the journal's file is full, and the next one begins with a sync
+  }
 }
 
 TEST_F(LocalSyncTest, NoneHasNoInterval) {

@@ -4,120 +4,28 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <random>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/try.h"
 #include "engine/engine.h"
 #include "engine/local/local_engine.h"
 #include "lapse/status.h"
+#include "support/support.h"
 
 namespace lapse::engine {
-
-// A fresh directory under $TMPDIR or /tmp, removed with all that is in it.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-
- private:
-  std::string path_;
-};
-
-// Random, but repeatable: the seed is printed, and taken from LAPSE_SEED if that is set.
-class Random {
- public:
-  Random();
-  uint64_t seed() const { return seed_; }
-  uint64_t next() { return generator_(); }
-  uint64_t below(uint64_t limit) { return generator_() % limit; }
-  bool one_in(uint64_t n) { return below(n) == 0; }
-  std::string bytes(size_t size);
-
- private:
-  uint64_t seed_;
-  std::mt19937_64 generator_;
-};
-
-// What a process and its forked child say to each other: one line at a time.
-class Channel {
- public:
-  void send(std::string_view text) const;
-  std::string receive() const;  // "gone" if nobody is there any more
-
- private:
-  friend class Child;
-  int in_ = -1;
-  int out_ = -1;
-};
-
-// A forked process that runs `work` and ends, running no destructors. Killed, if need be, when this
-// goes. An exception out of `work` is sent as a line.
-class Child {
- public:
-  explicit Child(const std::function<void(const Channel&)>& work);
-  ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  pid_t pid() const { return pid_; }
-  const Channel* operator->() const { return &channel_; }
-  void kill();
-  std::string wait();  // "exit 0", "signal 11"
-
- private:
-  pid_t pid_;
-  Channel channel_;
-};
-
-// Runs it in a child that was forked for it, and dies without closing anything. Returns its answer,
-// or how it died.
-std::string in_child(const std::function<std::string()>& work);
-
-// ------------------------------------------------------------------------------------ statuses
-
-testing::AssertionResult is_ok(const Status& status);
-testing::AssertionResult has_code(StatusCode code, const Status& status);
-
-#define EXPECT_OK(expression) EXPECT_TRUE(::lapse::engine::is_ok(::lapse::internal::to_status((expression))))
-#define EXPECT_CODE(code, expression) \
-  EXPECT_TRUE(                        \
-      ::lapse::engine::has_code(::lapse::StatusCode::code, ::lapse::internal::to_status((expression))))
-
-// For steps that a test takes for granted: the value, or an exception that fails the test.
-inline void must(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.to_string());
-}
-template <typename T>
-T must(Result<T> result) {
-  must(result.status());
-  return std::move(result).value();
-}
 
 // ------------------------------------------------------------------------------------ contents
 
 using Map = std::map<std::string, std::string>;
-
-// "ab\x00c…(1024 bytes)": fit for a message whatever the bytes are.
-std::string abbreviate(std::string_view bytes);
 
 // Whether the reader holds exactly `expected`: by get, walking forward and walking back.
 testing::AssertionResult holds(const Reader& reader, const Map& expected);
@@ -139,9 +47,6 @@ uint64_t put_all(Engine& engine, const Map& entries);
 
 // Where a cursor stands: "key=value", "end", or the error of the move that brought it there.
 std::string after(const Status& move, const Cursor& cursor);
-
-// "key00042": in number order.
-std::string numbered(int number);
 
 // -------------------------------------------------------------------------------- configurations
 

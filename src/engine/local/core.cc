@@ -27,6 +27,8 @@ Status as_unknown(const Status& status) {
           "the commit may or may not survive a power cut: " + std::string(status.message())};
 }
 
+Status must_wait() { return {StatusCode::kBusy, "the commit would have had to wait"}; }
+
 template <typename T>
 void raise_to(std::atomic<T>* what, T value) {
   T seen = what->load(std::memory_order_relaxed);
@@ -130,9 +132,15 @@ Status Core::stopped() const {
   return stopped_;
 }
 
-Result<uint64_t> Core::append_commit() {
-  std::lock_guard lock(commit_mutex_);
+Result<uint64_t> Core::append_commit(Patience patience) {
+  std::unique_lock lock(commit_mutex_, std::defer_lock);
+  if (patience == Patience::kWait) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return must_wait();
+  }
   LAPSE_TRY(check_usable());
+  if (patience == Patience::kNone && active_->used_bytes() >= options_.buffer_bytes) return must_wait();
   LAPSE_TRY(make_room());
   const uint64_t sequence = next_sequence();
   const auto for_each_write = [this](auto&& visit) {
@@ -147,6 +155,7 @@ Result<uint64_t> Core::append_commit() {
     for_each_write([&](std::string_view key, std::optional<std::string_view> value) {
       append_write(&record_, {key, value});
     });
+    if (patience == Patience::kNone && !journal_->fits(record_)) return must_wait();
     LAPSE_TRY(journal_->append(&record_, sequence));
     if (record_.capacity() > kKeptRecordBytes) std::string().swap(record_);
   }
@@ -157,6 +166,12 @@ Result<uint64_t> Core::append_commit() {
   commits_.fetch_add(1, std::memory_order_relaxed);
   if (options_.durability != Durability::kFull || !journal_) advance_visible();
   return sequence;
+}
+
+std::shared_ptr<void> Core::shared_state(const std::function<std::shared_ptr<void>()>& make) {
+  std::lock_guard lock(shared_state_mutex_);
+  if (!shared_state_) shared_state_ = make();
+  return shared_state_;
 }
 
 Status Core::finish_commit(uint64_t sequence) {

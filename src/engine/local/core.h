@@ -23,6 +23,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -86,8 +87,10 @@ class Core {
   ReadPoint write_point();
   uint64_t next_sequence() const { return appended_.load(std::memory_order_relaxed) + 1; }
   WriteBuffer* own_writes() { return &own_writes_; }
-  // Appends and inserts what own_writes() holds. REQUIRES: the token
-  Result<uint64_t> append_commit();
+  // Appends and inserts what own_writes() holds. Without patience it is kBusy where it would have to wait, for the
+  // disk or for anyone. REQUIRES: the token
+  enum class Patience { kWait, kNone };
+  Result<uint64_t> append_commit(Patience patience);
   // What is left to do once the token is free: make it durable, help draining.
   Status finish_commit(uint64_t sequence);
 
@@ -96,6 +99,7 @@ class Core {
   Status checkpoint();
   Status verify();
   EngineStats stats();
+  std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make);
   // Syncs, drains if that is worth it, marks the journal as clean. Transactions that are still open cannot
   // commit any more. The files are free when the last snapshot is gone, too.
   Status close();
@@ -141,6 +145,9 @@ class Core {
   OwnerLock lock_;
   std::unique_ptr<Tree> tree_;
   std::unique_ptr<Journal> journal_;
+
+  std::mutex shared_state_mutex_;
+  std::shared_ptr<void> shared_state_;
 
   std::atomic<int> handles_{0};
   std::atomic<int> guests_{0};

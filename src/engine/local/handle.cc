@@ -25,6 +25,9 @@ class LocalSnapshot final : public Snapshot {
 
   Result<std::optional<std::string_view>> get(std::string_view key) const override { return point_.get(key); }
   std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
+  Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
+    return point_.estimate_entries(from, to);
+  }
   uint64_t sequence() const override { return point_.sequence; }
 
  private:
@@ -55,6 +58,11 @@ class LocalTransaction final : public Transaction {
 
   std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
 
+  Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
+    LAPSE_TRY(check_open());
+    return point_.estimate_entries(from, to);
+  }
+
   Status put(std::string_view key, std::string_view value) override {
     if (value.size() > kMaxValueBytes) return too_large("value", value.size(), kMaxValueBytes);
     return write(key, value);
@@ -79,19 +87,13 @@ class LocalTransaction final : public Transaction {
   uint64_t sequence() const override { return point_.sequence + 1; }
 
   Result<uint64_t> commit() override {
-    LAPSE_TRY(check_open());
-    open_ = false;
-    if (undo_.empty()) {
-      const uint64_t latest = point_.sequence;
-      core_->end_write();
-      return latest;
-    }
-    Result<uint64_t> sequence = core_->append_commit();
-    core_->end_write();
-    if (!sequence.ok()) return sequence;
+    Result<uint64_t> sequence = append(Core::Patience::kWait);
+    if (!sequence.ok() || *sequence == point_.sequence) return sequence;
     LAPSE_TRY(core_->finish_commit(*sequence));
     return sequence;
   }
+
+  Result<uint64_t> commit_without_waiting() override { return append(Core::Patience::kNone); }
 
  private:
   struct Undo {
@@ -102,6 +104,16 @@ class LocalTransaction final : public Transaction {
   static Status too_large(std::string_view what, size_t bytes, size_t limit) {
     return {StatusCode::kTooLarge, std::string(what) + " of " + std::to_string(bytes) +
                                        " bytes: the limit is " + std::to_string(limit)};
+  }
+
+  // Ends the transaction. Returns the number of the latest commit, if this one wrote nothing.
+  Result<uint64_t> append(Core::Patience patience) {
+    LAPSE_TRY(check_open());
+    open_ = false;
+    Result<uint64_t> sequence = point_.sequence;
+    if (!undo_.empty()) sequence = core_->append_commit(patience);
+    core_->end_write();
+    return sequence;
   }
 
   Status check_open() const {
@@ -235,6 +247,11 @@ class LocalHandle final : public Engine {
     EngineStats stats;
     stats.background_error = core.status();
     return stats;
+  }
+
+  std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make) override {
+    const Result<CoreRef> core = core_to_read();
+    return core.ok() ? (*core)->shared_state(make) : nullptr;
   }
 
   Status close() override {

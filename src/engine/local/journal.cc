@@ -195,6 +195,10 @@ Status Journal::append(std::string* record, uint64_t sequence) {
   return {};
 }
 
+bool Journal::fits(const std::string& record) const {
+  return !sealed_ && current_->has_room_for(record_bytes(record.size() - kRecordHeaderBytes));
+}
+
 Status Journal::rotate(size_t record_size, uint64_t sequence) {
   LAPSE_TRY_ASSIGN(const std::shared_ptr<JournalFile> file, find_or_make_file(record_size));
   const auto put_back = [&](Status status) {

@@ -51,6 +51,8 @@ class Journal {
   // Appends one commit. `record` holds its payload behind kRecordHeaderBytes left free.
   //   kNoSpace, kIoError: nothing happened. kUnknown: the disk refused, and refused to take it back.
   Status append(std::string* record, uint64_t sequence);
+  // Whether append() would have nothing to wait for: the record fits into the current file.
+  bool fits(const std::string& record) const;
 
   // Returns when the record of `sequence` is on disk; callers share syncs. An error is final.
   Status wait_synced(uint64_t sequence);

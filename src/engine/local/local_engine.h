@@ -17,15 +17,9 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "lapse/durability.h"
 
 namespace lapse::engine {
-
-enum class Durability {
-  kFull,    // a commit returns when it survives a power cut; commits that wait together share a sync
-  kNormal,  // a commit returns when it survives kill -9; synced at least every sync_interval_ms while
-            // commits come in (by the background thread also when they do not), and at close
-  kNone,    // as kNormal, without the interval
-};
 
 enum class JournalIo {
   kAuto,    // kMapped where preallocated space is really reserved, else kPwrite

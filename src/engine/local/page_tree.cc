@@ -564,6 +564,17 @@ Status PageCursor::last() {
   return load_entry();
 }
 
+double PageCursor::position() const {
+  if (!valid_) return 1;
+  double position = 0;
+  double width = 1;  // of the whole page, at this level
+  for (unsigned level = 0; level <= leaf_level(); ++level) {
+    width /= steps_[level].count;
+    position += width * steps_[level].index;
+  }
+  return position;
+}
+
 Status PageCursor::seek(std::string_view key) {
   valid_ = false;
   uint64_t number = tree_->root_.page;

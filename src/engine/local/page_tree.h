@@ -148,6 +148,8 @@ class PageCursor {
   Status prev();  // REQUIRES: valid()
 
   bool valid() const { return valid_; }
+  // How far into the tree it stands, from 0 to 1, if all pages of a level were equally full; 1 without a position.
+  double position() const;
   // REQUIRES: valid(). Both point into the map.
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }

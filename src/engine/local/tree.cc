@@ -240,6 +240,17 @@ Result<uint64_t> Generation::free_bytes() const {
 
 // ---------------------------------------------------------------------------------------- TreeCursor
 
+Result<double> Generation::estimate_entries(std::string_view from, std::string_view to) const {
+  const auto position_of = [this](std::string_view key) -> Result<double> {
+    PageCursor cursor(&pages_);
+    LAPSE_TRY(cursor.seek(RowPath(key).row_key()));  // a long key lies near its first bytes
+    return cursor.position();
+  };
+  LAPSE_TRY_ASSIGN(const double begin, position_of(from));
+  LAPSE_TRY_ASSIGN(const double end, position_of(to));
+  return std::max(0.0, end - begin) * static_cast<double>(pages_.entries());
+}
+
 Status TreeCursor::restart(Status status) {
   valid_ = false;
   forks_.clear();

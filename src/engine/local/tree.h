@@ -57,6 +57,8 @@ class Generation {
   Status verify() const;
   Result<uint64_t> free_bytes() const;
   Status check_free_list() const;
+  // About how many entries have keys in [from, to).
+  Result<double> estimate_entries(std::string_view from, std::string_view to) const;
   // The same error, with the name of the file in front.
   Status with_path(Status status) const;
 

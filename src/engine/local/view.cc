@@ -1,5 +1,6 @@
 #include "engine/local/view.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -44,6 +45,41 @@ Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) con
     if (const auto* version = buffer->find(key, sequence)) return value_of(*version);
   }
   return view->generation->get(key, verify_checksums);
+}
+
+Result<uint64_t> ReadPoint::estimate_entries(std::string_view from, std::string_view to) const {
+  constexpr uint64_t kCountedExactly = 256;
+  uint64_t counted = 0;
+  MergeCursor cursor(this);
+  for (Status status = cursor.seek(from); counted < kCountedExactly; status = cursor.next(), ++counted) {
+    LAPSE_TRY(status);
+    if (!cursor.valid() || cursor.key() >= to) return counted;
+  }
+  LAPSE_TRY_ASSIGN(double estimate, view->generation->estimate_entries(from, to));
+  LAPSE_TRY_ASSIGN(const double active, estimate_surplus(*view->active, view->frozen.get(), from, to));
+  estimate += active;
+  if (view->frozen) {
+    LAPSE_TRY_ASSIGN(const double frozen, estimate_surplus(*view->frozen, nullptr, from, to));
+    estimate += frozen;
+  }
+  return std::max(counted, static_cast<uint64_t>(std::max(0.0, estimate)));
+}
+
+// By how many entries a buffer changes the number of those below it, judged by a sample of its keys.
+Result<double> ReadPoint::estimate_surplus(const WriteBuffer& buffer, const WriteBuffer* below,
+                                           std::string_view from, std::string_view to) const {
+  const WriteBuffer::Sample sample = buffer.sample(from, to, sequence);
+  double surplus = 0;
+  for (const auto& [key, erased] : sample.keys) {
+    const WriteBuffer::Version* version = below == nullptr ? nullptr : below->find(key, sequence);
+    bool was_there = version != nullptr && !version->erased;
+    if (version == nullptr) {
+      LAPSE_TRY_ASSIGN(const auto value, view->generation->get(key, verify_checksums));
+      was_there = value.has_value();
+    }
+    surplus += (erased ? 0 : 1) - (was_there ? 1 : 0);
+  }
+  return surplus * sample.keys_per_sample;
 }
 
 MergeCursor::MergeCursor(const ReadPoint* point)

@@ -37,6 +37,12 @@ struct ReadPoint {
   // tree's pages from being used again.
   Status check_usable() const;
   Result<std::optional<std::string_view>> get(std::string_view key) const;
+  // About how many entries have keys in [from, to).
+  Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const;
+
+ private:
+  Result<double> estimate_surplus(const WriteBuffer& buffer, const WriteBuffer* below, std::string_view from,
+                                  std::string_view to) const;
 };
 
 // Merges the sources of a read point in key order; of equal keys the upper source counts.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -212,6 +213,29 @@ void WriteBuffer::add_to_index(Entry* entry, uint64_t hash) {
   assert((pointer & ~kPointerMask) == 0);
   entry->next_in_bucket = reinterpret_cast<Entry*>(word & kPointerMask);
   bucket.store((word & ~kPointerMask) | filter_bit(hash) | pointer, std::memory_order_release);
+}
+
+// A level of the skip list is an even sample of the one below it.
+WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view to, uint64_t sequence) const {
+  constexpr size_t kEnough = 64;
+  constexpr double kKeysPerLevel = 4;
+  Sample sample;
+  for (int level = kMaxHeight - 1; level >= 0; --level) {
+    sample.keys_per_sample = std::pow(kKeysPerLevel, level);
+    sample.keys.clear();
+    Node* at = head_;
+    for (int upper = height_.load(std::memory_order_relaxed) - 1; upper >= level; --upper) {
+      for (Node* next = at->next(upper); next != nullptr && next->comes_before(from, prefix_of(from));
+           next = at->next(upper))
+        at = next;
+    }
+    for (Node* next = at->next(level); next != nullptr && next->entry->key() < to; next = next->next(level)) {
+      if (const Version* version = version_at(*next->entry, sequence))
+        sample.keys.push_back({next->entry->key(), version->erased});
+    }
+    if (sample.keys.size() >= kEnough) break;
+  }
+  return sample;
 }
 
 std::string_view WriteBuffer::Iterator::key() const { return node_->entry->key(); }

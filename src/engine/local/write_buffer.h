@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "engine/local/arena.h"
@@ -57,6 +58,18 @@ class WriteBuffer {
 
   // The version of `key` that is newest at or below `sequence`; null if there is none.
   const Version* find(std::string_view key, uint64_t sequence) const;
+
+  // Some keys of [from, to) that have a version at or below `sequence`, evenly spread, and how many each of them stands
+  // for.
+  struct Sample {
+    struct Key {
+      std::string_view key;
+      bool erased;
+    };
+    std::vector<Key> keys;
+    double keys_per_sample = 1;
+  };
+  Sample sample(std::string_view from, std::string_view to, uint64_t sequence) const;
 
   size_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
   size_t keys() const { return keys_.load(std::memory_order_relaxed); }

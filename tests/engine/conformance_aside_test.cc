@@ -1,0 +1,87 @@
+// The engine contract: what the store above leans on, beside reading and writing.
+
+#include "test_engines.h"
+
+namespace lapse::engine {
+namespace {
+
+using AsideConformance = EngineTest;
+INSTANTIATE_ENGINE_TESTS(AsideConformance);
+
+TEST_P(AsideConformance, CommitWithoutWaitingIsACommitOrNothing) {
+  Map expected;
+  for (int i = 0; i < 200; ++i) {
+    auto transaction = must(engine_->begin());
+    must(transaction->put(numbered(i), "value"));
+    const Result<uint64_t> sequence = transaction->commit_without_waiting();
+    if (sequence.ok()) {
+      expected[numbered(i)] = "value";
+    } else {
+      ASSERT_TRUE(has_code(StatusCode::kBusy, sequence.status()));
+      put(*engine_, "another", "commit");  // makes room
+      expected["another"] = "commit";
+    }
+  }
+  put(*engine_, "last", "commit");  // at full, makes those before it visible
+  expected["last"] = "commit";
+  EXPECT_TRUE(holds(*engine_, expected));
+}
+
+TEST_P(AsideConformance, CommitWithoutWaitingEndsTheTransaction) {
+  auto transaction = must(engine_->begin());
+  must(transaction->put("key", "value"));
+  (void)transaction->commit_without_waiting();
+  EXPECT_CODE(kInvalidArgument, transaction->put("key", "other"));
+  EXPECT_CODE(kInvalidArgument, transaction->commit_without_waiting());
+  EXPECT_OK(engine_->begin());
+}
+
+TEST_P(AsideConformance, CommitWithoutWaitingOfNothingTakesNoNumber) {
+  const uint64_t before = put(*engine_, "key", "value");
+  auto transaction = must(engine_->begin());
+  EXPECT_EQ(before, must(transaction->commit_without_waiting()));
+  EXPECT_EQ(before + 1, put(*engine_, "key", "other"));
+}
+
+TEST_P(AsideConformance, SharedStateIsMadeOnce) {
+  int made = 0;
+  const auto make = [&made] { return std::make_shared<int>(++made); };
+  const std::shared_ptr<void> first = engine_->shared_state(make);
+  EXPECT_EQ(first, engine_->shared_state(make));
+  EXPECT_EQ(1, made);
+}
+
+TEST_P(AsideConformance, FewEntriesAreEstimatedExactly) {
+  for (int i = 0; i < 100; ++i) put(*engine_, numbered(i), "value");
+  erase(*engine_, numbered(50));
+  const auto snapshot = must(engine_->snapshot());
+  EXPECT_EQ(99U, must(snapshot->estimate_entries("", "l")));
+  EXPECT_EQ(19U, must(snapshot->estimate_entries(numbered(40), numbered(60))));
+  EXPECT_EQ(0U, must(snapshot->estimate_entries(numbered(50), numbered(51))));
+  EXPECT_EQ(0U, must(snapshot->estimate_entries("l", "m")));
+  EXPECT_EQ(0U, must(snapshot->estimate_entries("z", "a")));
+}
+
+TEST_P(AsideConformance, ManyEntriesAreEstimatedAbout) {
+  constexpr int kEntries = 4000;
+  for (int base = 0; base < kEntries; base += 100) {
+    Map some;
+    for (int i = base; i < base + 100; ++i) some[numbered(i)] = "value";
+    put_all(*engine_, some);
+  }
+  // A quarter overwritten, which changes nothing; a quarter erased.
+  for (int base = 0; base < kEntries / 2; base += 100) {
+    auto transaction = must(engine_->begin());
+    for (int i = base; i < base + 100; ++i)
+      must(i % 2 == 0 ? transaction->put(numbered(i), "other") : transaction->erase(numbered(i)));
+    must(transaction->commit());
+  }
+  const auto snapshot = must(engine_->snapshot());
+  const auto all = static_cast<double>(must(snapshot->estimate_entries("", "z")));
+  EXPECT_NEAR(all, 0.75 * kEntries, 0.35 * kEntries);
+  const auto half = static_cast<double>(must(snapshot->estimate_entries(numbered(kEntries / 2), "z")));
+  EXPECT_NEAR(half, 0.5 * kEntries, 0.3 * kEntries);
+}
+
+}  // namespace
+}  // namespace lapse::engine
