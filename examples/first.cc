@@ -1,28 +1,36 @@
-// Opens a store, writes two keys together, and walks over what is there.
+// Keys that lapse, and keys that remember.
+#include <chrono>
 #include <iostream>
 
-#include "base/try.h"
-#include "engine/local/local_engine.h"
+#include "lapse/store.h"
+
+using namespace std::chrono_literals;
 
 lapse::Status greet() {
-  LAPSE_TRY_ASSIGN(auto store, lapse::engine::open_local("first.db", {}));
+  auto store = lapse::Store::open("first.db");
+  if (!store.ok()) return store.status();  // every call says what went wrong, in words
 
-  LAPSE_TRY_ASSIGN(auto transaction, store->begin());
-  LAPSE_TRY(transaction->put("greeting", "hello"));
-  LAPSE_TRY(transaction->put("planet", "world"));
-  LAPSE_TRY(transaction->commit());  // both or neither; kill -9 no longer takes them away
+  if (auto put = store->put("session:42", "ada", 30min); !put.ok()) return put;  // gone in half an hour
+  auto who = store->get("session:42");
+  if (!who.ok()) return who.status();
+  std::cout << who->value_or("nobody") << " is logged in\n";  // absence is an answer, not an error
 
-  LAPSE_TRY_ASSIGN(auto snapshot, store->snapshot());  // later commits do not change it
-  LAPSE_TRY_ASSIGN(auto planet, snapshot->get("planet"));
-  std::cout << planet.value_or("no planet") << "\n";
+  auto mine = store->put_if_absent("lease", "worker-7", 10s);  // one of many gets it, for ten seconds
+  if (!mine.ok()) return mine.status();
 
-  auto cursor = snapshot->cursor();
-  LAPSE_TRY(cursor->first());
-  while (cursor->valid()) {
-    std::cout << cursor->key() << " = " << cursor->value() << "\n";
-    LAPSE_TRY(cursor->next());
-  }
-  return {};
+  auto docs = store->family_or_create("docs", {.history = lapse::HistoryPolicy{.keep_last = 10}});
+  if (!docs.ok()) return docs.status();
+  const lapse::Status both = store->update([&](lapse::Transaction& t) -> lapse::Status {  // both or neither
+    if (auto put = t.in(*docs).put("motto", "everything flows"); !put.ok()) return put;
+    return t.put("visited", "yes");
+  });
+  if (!both.ok()) return both;
+
+  auto past = docs->history("motto");  // every value it had, newest first, with dates
+  if (!past.ok()) return past.status();
+  for (const lapse::Revision& revision : *past)
+    std::cout << "commit " << revision.revision << ": " << revision.value << "\n";
+  return store->close();
 }
 
 int main() {

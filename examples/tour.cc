@@ -1,5 +1,5 @@
-// A short tour of the engine on a temporary store: transactions, reads, cursors, snapshots, what is
-// left after a reopen, and the figures the engine keeps. `./run` builds and runs it.
+// A short tour of Lapse on a temporary store, with a clock that is turned by hand: lifetimes, leases, limits,
+// history, transactions, and what is left after a reopen. `./run` builds and runs it.
 
 #include <stdlib.h>
 
@@ -7,24 +7,19 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "base/try.h"
-#include "engine/local/local_engine.h"
+#include "lapse/store.h"
 
 namespace {
 
+using namespace std::chrono_literals;
 using lapse::Result;
 using lapse::Status;
-using lapse::StatusCode;
-using lapse::engine::Engine;
-using lapse::engine::EngineStats;
-using lapse::engine::Reader;
-
-constexpr int kBulkCommits = 100'000;
+using lapse::Store;
 
 // A folder in $TMPDIR or /tmp that goes with the object.
 class TemporaryFolder {
@@ -50,151 +45,126 @@ class TemporaryFolder {
 
 // One line of the story: what was done, and what came of it.
 void tell(std::string_view what, std::string_view outcome) {
-  std::cout << "  " << std::left << std::setw(46) << what << " " << outcome << "\n";
+  std::cout << "  " << std::left << std::setw(50) << what << " " << outcome << "\n";
 }
 
 void chapter(std::string_view title) { std::cout << title << "\n"; }
 
-Result<std::string> show(const Reader& reader, std::string_view key) {
+Result<std::string> show(const lapse::Reader& reader, std::string_view key) {
   LAPSE_TRY_ASSIGN(auto value, reader.get(key));
-  return std::string(value.value_or("(absent)"));
+  return value.value_or("(absent)");
 }
 
-// "apple=red cherry=dark": the entries whose key starts with prefix, in key order.
-Result<std::string> list(const Reader& reader, std::string_view prefix) {
-  std::string line;
-  auto cursor = reader.cursor();
-  LAPSE_TRY(cursor->seek(prefix));
-  while (cursor->valid() && cursor->key().starts_with(prefix)) {
-    if (!line.empty()) line += ' ';
-    line.append(cursor->key().substr(prefix.size())).append("=").append(cursor->value());
-    LAPSE_TRY(cursor->next());
+std::string seconds(std::chrono::milliseconds time) { return std::to_string(time / 1s) + " s"; }
+
+Status lifetimes(Store& store, lapse::ManualClock& clock) {
+  chapter("A key with deadline D is visible at t if and only if t < D");
+  LAPSE_TRY(store.put("session:42", "ada", 30min));
+  clock.advance(29 * 60'000 + 59'999);
+  LAPSE_TRY_ASSIGN(auto left, store.ttl("session:42"));
+  tell("30 minutes, but for the last millisecond",
+       left ? std::to_string(left->count()) + " ms left" : "gone");
+  LAPSE_TRY_ASSIGN(auto touched, store.touch("session:42", 30min));
+  tell("touch it for another 30 minutes", touched ? seconds(touched->left) + " left" : "gone");
+  clock.advance(30 * 60'000);
+  LAPSE_TRY_ASSIGN(const std::string after, show(store, "session:42"));
+  tell("30 minutes later", after);
+  return {};
+}
+
+Status leases_and_limits(Store& store, lapse::ManualClock& clock) {
+  chapter("Leases and limits are one call each");
+  LAPSE_TRY_ASSIGN(const bool first, store.put_if_absent("lease", "worker-1", 10s));
+  LAPSE_TRY_ASSIGN(const bool second, store.put_if_absent("lease", "worker-2", 10s));
+  tell("two workers want a lease for 10 s", first && !second ? "the first one has it" : "strange");
+  clock.advance(10'000);
+  LAPSE_TRY_ASSIGN(const bool third, store.put_if_absent("lease", "worker-2", 10s));
+  tell("the second tries again 10 s later", third ? "now it has it" : "strange");
+  int allowed = 0;
+  for (int call = 0; call < 8; ++call) {
+    LAPSE_TRY_ASSIGN(auto count, store.increment("calls:ada", 1, {.lifetime = 1min, .max = 5}));
+    allowed += count.applied ? 1 : 0;
   }
-  return line;
-}
-
-Status write_and_read(Engine& engine) {
-  chapter("A transaction is one commit, and commits are numbered");
-  LAPSE_TRY_ASSIGN(auto transaction, engine.begin());
-  LAPSE_TRY(transaction->put("fruit/cherry", "dark"));
-  LAPSE_TRY(transaction->put("fruit/apple", "red"));
-  LAPSE_TRY(transaction->put("fruit/banana", "yellow"));
-  LAPSE_TRY_ASSIGN(const uint64_t sequence, transaction->commit());
-  tell("put three fruits, commit", "this was commit " + std::to_string(sequence));
-
-  LAPSE_TRY_ASSIGN(auto snapshot, engine.snapshot());
-  LAPSE_TRY_ASSIGN(const std::string apple, show(*snapshot, "fruit/apple"));
-  LAPSE_TRY_ASSIGN(const std::string melon, show(*snapshot, "fruit/melon"));
-  tell("get apple, get melon", apple + ", " + melon);
-  LAPSE_TRY_ASSIGN(const std::string fruits, list(*snapshot, "fruit/"));
-  tell("a cursor, from the first fruit on", fruits);
-  auto cursor = snapshot->cursor();
-  LAPSE_TRY(cursor->last());
-  LAPSE_TRY(cursor->prev());
-  tell("and one step back from the last", cursor->key());
+  tell("8 calls, 5 a minute allowed", std::to_string(allowed) + " went through");
   return {};
 }
 
-Status keep_a_moment(Engine& engine) {
-  chapter("A snapshot is one moment, whatever is written later");
-  LAPSE_TRY_ASSIGN(auto before, engine.snapshot());
-  LAPSE_TRY_ASSIGN(auto transaction, engine.begin());
-  LAPSE_TRY(transaction->put("fruit/apple", "green"));
-  LAPSE_TRY(transaction->erase("fruit/banana"));
-  LAPSE_TRY(transaction->commit());
-  LAPSE_TRY_ASSIGN(auto after, engine.snapshot());
-
-  LAPSE_TRY_ASSIGN(const std::string then, list(*before, "fruit/"));
-  LAPSE_TRY_ASSIGN(const std::string now, list(*after, "fruit/"));
-  tell("as of commit " + std::to_string(before->sequence()), then);
-  tell("as of commit " + std::to_string(after->sequence()), now);
+Status time_travel(Store& store, lapse::ManualClock& clock) {
+  chapter("A family with history remembers what its keys held, and when");
+  LAPSE_TRY_ASSIGN(auto docs,
+                   store.create_family("docs", {.history = lapse::HistoryPolicy{.keep_last = 10}}));
+  const int64_t noon = clock.now_ms();
+  LAPSE_TRY(docs.put("motto", "carpe diem"));
+  clock.advance(3'600'000);
+  LAPSE_TRY(docs.put("motto", "tempus fugit", 1h));
+  clock.advance(2 * 3'600'000);
+  LAPSE_TRY_ASSIGN(const std::string now, show(docs, "motto"));
+  LAPSE_TRY_ASSIGN(auto at_one, docs.get_at("motto", noon + 3'600'000));
+  LAPSE_TRY_ASSIGN(auto at_noon, docs.get_at("motto", noon));
+  tell("at noon, at one, now", at_noon.value_or("?") + ", " + at_one.value_or("?") + ", " + now);
+  LAPSE_TRY(docs.restore("motto", noon));
+  LAPSE_TRY_ASSIGN(const std::string restored, show(docs, "motto"));
+  LAPSE_TRY_ASSIGN(auto revisions, docs.history("motto"));
+  tell("restore what it was at noon",
+       restored + ", as revision " + std::to_string(revisions.front().revision));
   return {};
 }
 
-Status change_ones_mind(Engine& engine) {
-  chapter("A transaction sees its own writes, and can take them back");
-  LAPSE_TRY_ASSIGN(auto transaction, engine.begin());
-  LAPSE_TRY(transaction->put("fruit/date", "brown"));
-  const auto savepoint = transaction->savepoint();
-  LAPSE_TRY(transaction->erase("fruit/apple"));
-  LAPSE_TRY_ASSIGN(const std::string inside, list(*transaction, "fruit/"));
-  tell("put date, savepoint, erase apple", inside);
-  LAPSE_TRY(transaction->rollback_to(savepoint));
-  LAPSE_TRY_ASSIGN(const std::string rolled_back, list(*transaction, "fruit/"));
-  tell("roll back to the savepoint", rolled_back);
+Status transactions(Store& store) {
+  chapter("A transaction is all or nothing");
+  LAPSE_TRY_ASSIGN(auto before, store.snapshot());
+  LAPSE_TRY(store.update([](lapse::Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.put("fruit/apple", "red"));
+    const lapse::Savepoint savepoint = transaction.savepoint();
+    LAPSE_TRY(transaction.put("fruit/apple", "blue"));
+    return transaction.rollback_to(savepoint);
+  }));
+  LAPSE_TRY_ASSIGN(const std::string then, show(before, "fruit/apple"));
+  LAPSE_TRY_ASSIGN(const std::string now, show(store, "fruit/apple"));
+  tell("the apple, in a snapshot from before, and now", then + ", " + now);
+  return {};
+}
 
-  const auto second = engine.begin();
-  if (second.status().code() != StatusCode::kBusy) {
-    return Status(StatusCode::kConflict, "two writers at the same time");
+Status purging(Store& store, lapse::ManualClock& clock) {
+  chapter("Removing what is due costs as much as there is to remove");
+  for (int i = 0; i < 10'000; ++i) {
+    LAPSE_TRY(store.put("code:" + std::to_string(i), "123456", i < 1000 ? 1min : 1h));
   }
-  tell("begin another one meanwhile, in this thread", "Busy at once, not a deadlock");
-
-  transaction.reset();
-  LAPSE_TRY_ASSIGN(auto snapshot, engine.snapshot());
-  LAPSE_TRY_ASSIGN(const std::string outside, list(*snapshot, "fruit/"));
-  tell("drop it without a commit", outside);
+  LAPSE_TRY_ASSIGN(auto forecast, store.forecast(30min, 3));
+  tell("10,000 codes: due in 30, 60, 90 minutes",
+       std::to_string(forecast[0]) + ", " + std::to_string(forecast[1]) + ", " + std::to_string(forecast[2]));
+  clock.advance(60'000);
+  LAPSE_TRY_ASSIGN(const lapse::PurgeResult purged, store.purge_expired());
+  tell("a minute later, purge", std::to_string(purged.removed) + " removed");
   return {};
 }
 
-Status write_many(Engine& engine) {
-  chapter("A commit returns when kill -9 can no longer take it away");
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kBulkCommits; ++i) {
-    LAPSE_TRY_ASSIGN(auto transaction, engine.begin());
-    LAPSE_TRY(transaction->put("number/" + std::to_string(i), std::string(100, 'x')));
-    LAPSE_TRY(transaction->commit());
-  }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  std::ostringstream took;
-  took << std::fixed << std::setprecision(2) << elapsed.count() << " s";
-  tell(std::to_string(kBulkCommits) + " puts of 100 bytes, a commit each", took.str());
-  LAPSE_TRY(engine.sync());
-  tell("sync", "now a power cut cannot either");
-  return {};
-}
-
-std::string kilobytes(uint64_t bytes) { return std::to_string(bytes / 1024) + " KiB"; }
-
-Status show_figures(Engine& engine) {
-  chapter("The engine keeps figures");
-  const EngineStats before = engine.stats();
-  tell("in the write buffer",
-       std::to_string(before.buffer_entries) + " entries, " + kilobytes(before.buffer_bytes));
-  tell("in the journal", std::to_string(before.journal_files) + " files, " + kilobytes(before.journal_bytes) +
-                             ", " + std::to_string(before.syncs) + " syncs for " +
-                             std::to_string(before.commits) + " commits");
-  LAPSE_TRY(engine.checkpoint());
-  const EngineStats after = engine.stats();
-  tell("in the tree, after a checkpoint",
-       std::to_string(after.entries_in_tree) + " entries, " + kilobytes(after.tree_file_bytes));
-  return {};
-}
-
-Status reopen(const std::string& path) {
-  chapter("After a reopen everything is there");
-  LAPSE_TRY_ASSIGN(auto engine, lapse::engine::open_local(path, {.create_if_missing = false}));
-  {
-    LAPSE_TRY_ASSIGN(auto snapshot, engine->snapshot());
-    LAPSE_TRY_ASSIGN(const std::string fruits, list(*snapshot, "fruit/"));
-    tell("the fruits, as of commit " + std::to_string(snapshot->sequence()), fruits);
-  }
-  LAPSE_TRY(engine->verify());
-  tell("verify every entry, page and checksum", "ok");
-  return engine->close();
+Status reopen(const std::string& path, lapse::ManualClock& clock) {
+  chapter("After a reopen everything is there, deadlines and history too");
+  LAPSE_TRY_ASSIGN(auto store, Store::open(path, {.create_if_missing = false, .clock = &clock}));
+  LAPSE_TRY_ASSIGN(auto docs, store.family("docs"));
+  LAPSE_TRY_ASSIGN(auto left, store.ttl("code:5000"));
+  LAPSE_TRY_ASSIGN(auto revisions, docs.history("motto"));
+  tell("a code's time left, the motto's revisions",
+       (left ? seconds(*left) : "gone") + ", " + std::to_string(revisions.size()));
+  LAPSE_TRY(store.verify());
+  tell("verify every entry, deadline, page and checksum", "ok");
+  return store.close();
 }
 
 Status tour(const std::string& path) {
   std::cout << "A tour of Lapse, on a store of its own in " << path << "\n\n";
+  lapse::ManualClock clock(1'700'000'000'000);
   {
-    LAPSE_TRY_ASSIGN(auto engine, lapse::engine::open_local(path, {}));
-    LAPSE_TRY(write_and_read(*engine));
-    LAPSE_TRY(keep_a_moment(*engine));
-    LAPSE_TRY(change_ones_mind(*engine));
-    LAPSE_TRY(write_many(*engine));
-    LAPSE_TRY(show_figures(*engine));
-    LAPSE_TRY(engine->close());
+    LAPSE_TRY_ASSIGN(auto store, Store::open(path, {.clock = &clock}));
+    LAPSE_TRY(lifetimes(store, clock));
+    LAPSE_TRY(leases_and_limits(store, clock));
+    LAPSE_TRY(time_travel(store, clock));
+    LAPSE_TRY(transactions(store));
+    LAPSE_TRY(purging(store, clock));
+    LAPSE_TRY(store.close());
   }
-  return reopen(path);
+  return reopen(path, clock);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// Expiry: removing what is due, by the expiry index, at a cost that grows with what is removed.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "lapse/keyspace.h"
+#include "lapse/status.h"
+#include "store/family_writer.h"
+#include "store/keys.h"
+
+namespace lapse::internal {
+
+// One transaction of a purge takes so many keys, so that no other writer waits long.
+inline constexpr uint64_t kPurgeBatch = 256;
+
+// Removes up to `limit` keys that are due, oldest deadline first.
+Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit);
+
+// Whether remove_due() may find anything: one comparison.
+inline bool may_be_due(const Family& family, int64_t now_ms) {
+  return now_ms >= family.next_due_ms.load(std::memory_order_relaxed);
+}
+
+// A key that a read found to be expired.
+struct ExpiredKey {
+  std::string key;
+  int64_t deadline_ms;
+};
+// Removes those that are still as they were found.
+Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t count);
+
+// Calls `visit` for the entries with deadlines in [from_ms, to_ms), in order, until it says false.
+Status for_each_expiring(const engine::Reader& reader, FamilyId id, int64_t from_ms, int64_t to_ms,
+                         FunctionRef<bool(const ExpiryKey&)> visit);
+
+}  // namespace lapse::internal

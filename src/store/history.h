@@ -1,0 +1,65 @@
+// History: what a key held before, and when.
+//
+// A revision was visible from its written_at until it ended: when it was overwritten or erased, or at its deadline,
+// whichever came first. The present revision is the data row; those before it are history rows (keys.h, row.h), in the
+// order in which they were written. Of several revisions with one date only the last was ever visible.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "lapse/keyspace.h"
+#include "lapse/status.h"
+#include "store/keys.h"
+#include "store/row.h"
+#include "store/write_transaction.h"
+
+namespace lapse::internal {
+
+struct Ended {
+  int64_t at_ms;
+  Ending how;
+};
+// When a revision with this deadline ended, if something else ended it at `at_ms` (kNever: nothing did).
+Ended end_of_revision(int64_t deadline_ms, int64_t at_ms, Ending how);
+
+// Moves a row that is being replaced into history. REQUIRES: no write since the row was read
+Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key, const Row& old,
+               Ending ending);
+
+// The value that overwrote the newest one is erased by the transaction that wrote it: so that one was erased.
+Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key);
+
+// How a key's history stands after trimming.
+struct HistoryState {
+  uint64_t newest_ordinal = 0;  // 0: there is none
+  int64_t oldest_written_at_ms = 0;
+  uint64_t oldest_number = 0;
+};
+// The newest ordinal in a key's history, for a key that has no row.
+Result<uint64_t> newest_ordinal(const engine::Reader& reader, FamilyId id, std::string_view key);
+// Removes what the policy no longer keeps of a key, starting at `state`, and brings that up to date. Returns how many
+// went.
+Result<uint64_t> trim(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                      const HistoryPolicy& policy, HistoryState* state);
+
+// What was visible at `at_ms`.
+Result<std::optional<Revision>> revision_at(const engine::Reader& reader, FamilyId id, std::string_view key,
+                                            int64_t at_ms);
+Result<std::optional<Revision>> revision_numbered(const engine::Reader& reader, FamilyId id,
+                                                  std::string_view key, uint64_t number, int64_t now_ms);
+// Newest first.
+Result<std::vector<Revision>> all_revisions(const engine::Reader& reader, FamilyId id, std::string_view key,
+                                            int64_t now_ms);
+
+// One step of purge_history(): trims the keys from `*from` on until `limit` revisions went. `*from` is where to go on;
+// empty when it is done. Without a policy everything goes.
+Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
+                           const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from);
+
+}  // namespace lapse::internal

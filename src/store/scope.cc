@@ -1,0 +1,191 @@
+#include "store/scope.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "store/history.h"
+#include "store/visibility.h"
+
+namespace lapse::internal {
+
+// -------------------------------------------------------------------------------------------- ReadView
+
+ReadView::~ReadView() {
+  if (expired_.empty()) return;
+  owned_.reset();
+  scope_->remove_expired(*family_, expired_, now_ms_);
+}
+
+Result<std::optional<Row>> ReadView::row(std::string_view key) {
+  if (past_) return past_row(key);
+  LAPSE_TRY_ASSIGN(const auto bytes, reader_->get(data_key(id_, key)));
+  if (!bytes) return std::optional<Row>();
+  LAPSE_TRY_ASSIGN(Row row, decode_row(key, *bytes));
+  if (is_visible(row.deadline_ms, now_ms_)) return std::optional<Row>(row);
+  scope_->state().expired_hidden.fetch_add(1, std::memory_order_relaxed);
+  expired_.push_back({std::string(key), row.deadline_ms});
+  return std::optional<Row>();
+}
+
+Result<std::optional<Row>> ReadView::past_row(std::string_view key) {
+  LAPSE_TRY_ASSIGN(std::optional<Revision> past, revision_at(*reader_, id_, key, now_ms_));
+  if (!past) return std::optional<Row>();
+  past_values_.push_back(std::make_unique<std::string>(std::move(past->value)));
+  Row row;
+  row.value = *past_values_.back();
+  row.deadline_ms = past->deadline_ms;
+  row.revision = RevisionInfo{.written_at_ms = past->written_at_ms, .number = past->revision};
+  return std::optional<Row>(row);
+}
+
+Entry to_entry(const Row& row, int64_t now_ms) {
+  Entry entry;
+  entry.value = row.value;
+  entry.deadline_ms = row.deadline_ms;
+  if (row.deadline_ms != kNever) entry.left = std::chrono::milliseconds(row.deadline_ms - now_ms);
+  entry.revision = row.revision_number();
+  entry.written_at_ms = row.written_at_ms();
+  return entry;
+}
+
+// ----------------------------------------------------------------------------------------------- Scope
+
+Status Scope::check_family(const Family& family) const {
+  if (family.store == state_.get()) return {};
+  return {StatusCode::kInvalidArgument, "family " + quoted(family.name) + " belongs to another store"};
+}
+
+Status Scope::sweep(FamilyWriter* writer) const {
+  if (options_.sweep_per_write == 0) return {};
+  WriteTransaction* transaction = writer->transaction();
+  const uint64_t limit = transaction->take_sweep(writer->family().get(), options_.sweep_per_write);
+  if (limit == 0 || !may_be_due(*writer->family(), writer->now_ms()) || state_->clock_in_doubt()) return {};
+  const engine::Savepoint before = transaction->savepoint();
+  // The write itself goes through, whatever becomes of this.
+  const Result<PurgeResult> swept = remove_due(writer, limit);
+  if (!swept.ok()) return transaction->rollback_to(before);
+  transaction->note_swept(swept->removed);
+  return {};
+}
+
+Result<uint64_t> finish_transaction(WriteTransaction* transaction) {
+  if (transaction->has_written() && transaction->state()->may_have_garbage) {
+    const engine::Savepoint before = transaction->savepoint();
+    if (!transaction->reclaim(WriteTransaction::kReclaimPerCommit).ok())
+      LAPSE_TRY(transaction->rollback_to(before));
+  }
+  return transaction->commit();
+}
+
+// ------------------------------------------------------------------------------------------- AutoScope
+
+Result<ReadView> AutoScope::read(const std::shared_ptr<Family>& family) {
+  LAPSE_TRY(check_family(*family));
+  const int64_t now_ms = state_->now_ms();
+  const uint64_t changes = state_->changes_seen();
+  LAPSE_TRY_ASSIGN(std::unique_ptr<engine::Snapshot> snapshot, engine_->snapshot());
+  LAPSE_TRY_ASSIGN(const FamilyId id, state_->id_in(*snapshot, *family, changes));
+  ReadView view(this, family, nullptr, id, now_ms);
+  view.own(std::move(snapshot));
+  return view;
+}
+
+Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) {
+  LAPSE_TRY(check_family(*family));
+  for (;;) {
+    LAPSE_TRY_ASSIGN(auto engine_transaction, engine_->begin(options_.busy_timeout));
+    WriteTransaction transaction(state_.get(), std::move(engine_transaction), now_ms);
+    LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
+    LAPSE_TRY(sweep(&writer));
+    LAPSE_TRY(work(writer));
+    const Status status = finish_transaction(&transaction).status();
+    if (status.code() != StatusCode::kConflict) return status;
+  }
+}
+
+void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
+                               int64_t now_ms) {
+  if (options_.read_only || state_->clock_in_doubt()) return;
+  for (size_t done = 0; done < keys.size(); done += kPurgeBatch) {
+    auto engine_transaction = engine_->begin(std::chrono::milliseconds(0));
+    if (!engine_transaction.ok()) return;
+    WriteTransaction transaction(state_.get(), std::move(*engine_transaction), now_ms);
+    Result<FamilyWriter> writer = FamilyWriter::make(&transaction, family);
+    if (!writer.ok()) return;
+    if (!remove_if_unchanged(&*writer, &keys[done], std::min<size_t>(kPurgeBatch, keys.size() - done)).ok())
+      return;
+    if (!transaction.commit(WriteTransaction::Mode::kWithoutWaiting).ok()) return;
+  }
+}
+
+// --------------------------------------------------------------------------------------- SnapshotScope
+
+Result<ReadView> SnapshotScope::read(const std::shared_ptr<Family>& family) {
+  LAPSE_TRY(check_family(*family));
+  FamilyId id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    FamilyId& known = ids_[family.get()];
+    if (known == 0) {
+      LAPSE_TRY_ASSIGN(const FamilyRecord record, read_record_of(*snapshot_, *family));
+      if (past_ && !record.options.history)
+        return Status(StatusCode::kInvalidArgument, "family " + quoted(family->name) + " keeps no history");
+      known = record.id;
+    }
+    id = known;
+  }
+  ReadView view(this, family, snapshot_.get(), id, now_ms_);
+  if (past_) view.look_back();
+  return view;
+}
+
+Status SnapshotScope::write(const std::shared_ptr<Family>& /*family*/, Work /*work*/,
+                            std::optional<int64_t> /*now_ms*/) {
+  return {StatusCode::kReadOnly, "a snapshot cannot be written to"};
+}
+
+// ------------------------------------------------------------------------------------ TransactionScope
+
+Status TransactionScope::check_open() const {
+  if (open_) return {};
+  return {StatusCode::kInvalidArgument, "this transaction has ended"};
+}
+
+Result<ReadView> TransactionScope::read(const std::shared_ptr<Family>& family) {
+  LAPSE_TRY(check_open());
+  LAPSE_TRY(check_family(*family));
+  LAPSE_TRY_ASSIGN(const FamilyRecord* record, transaction_.record_of(*family));
+  return ReadView(this, family, transaction_.engine(), record->id, transaction_.now_ms());
+}
+
+Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work,
+                               std::optional<int64_t> /*now_ms*/) {
+  LAPSE_TRY(check_open());
+  LAPSE_TRY(check_family(*family));
+  LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction_, family));
+  const engine::Savepoint before = transaction_.savepoint();
+  Status status = sweep(&writer);
+  if (status.ok()) status = work(writer);
+  if (!status.ok()) LAPSE_TRY(transaction_.rollback_to(before));
+  return status;
+}
+
+Result<uint64_t> TransactionScope::commit() {
+  LAPSE_TRY(check_open());
+  open_ = false;
+  Result<uint64_t> sequence = finish_transaction(&transaction_);
+  transaction_.abandon();  // nothing, if it has been committed
+  return sequence;
+}
+
+void TransactionScope::rollback() {
+  open_ = false;
+  transaction_.abandon();
+}
+
+Status TransactionScope::rollback_to(engine::Savepoint savepoint) {
+  LAPSE_TRY(check_open());
+  return transaction_.rollback_to(savepoint);
+}
+
+}  // namespace lapse::internal

@@ -1,0 +1,167 @@
+// Scope: in what a call takes place. The same calls (keyspace.h) are made on a store, in a transaction and on a
+// snapshot; what differs is where they read, and when what they write takes effect:
+//
+//   AutoScope         a fresh snapshot for each read, a transaction of its own for each write
+//   TransactionScope  all in one transaction, each call under a savepoint
+//   SnapshotScope     one moment, of the present or of the past; no writes
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "engine/engine.h"
+#include "lapse/options.h"
+#include "lapse/status.h"
+#include "store/expiry.h"
+#include "store/family_writer.h"
+#include "store/store_state.h"
+#include "store/write_transaction.h"
+
+namespace lapse::internal {
+
+class Scope;
+
+// Where a call reads a family's rows, and by which time.
+class ReadView {
+ public:
+  ReadView(Scope* scope, const std::shared_ptr<Family>& family, const engine::Reader* reader, FamilyId id,
+           int64_t now_ms)
+      : scope_(scope), family_(&family), reader_(reader), id_(id), now_ms_(now_ms) {}
+  // Removes the expired keys that were met, if that can be done right away.
+  ~ReadView();
+  ReadView(ReadView&&) noexcept = default;
+  ReadView& operator=(ReadView&&) = delete;
+
+  // The view keeps the snapshot that it reads from.
+  void own(std::unique_ptr<engine::Snapshot> snapshot) {
+    owned_ = std::move(snapshot);
+    reader_ = owned_.get();
+  }
+  std::unique_ptr<engine::Snapshot> release() { return std::move(owned_); }
+  // All is to be seen as it was at now_ms().
+  void look_back() { past_ = true; }
+
+  const engine::Reader& reader() const { return *reader_; }
+  FamilyId id() const { return id_; }
+  int64_t now_ms() const { return now_ms_; }
+  bool is_past() const { return past_; }
+
+  // The visible row; its value is good as long as the view.
+  Result<std::optional<Row>> row(std::string_view key);
+
+ private:
+  Result<std::optional<Row>> past_row(std::string_view key);
+
+  Scope* scope_;
+  const std::shared_ptr<Family>* family_;
+  const engine::Reader* reader_;
+  FamilyId id_;
+  int64_t now_ms_;
+  bool past_ = false;
+  std::unique_ptr<engine::Snapshot> owned_;
+  std::vector<ExpiredKey> expired_;
+  std::vector<std::unique_ptr<std::string>> past_values_;
+};
+
+// What get_entry() says about a visible row.
+Entry to_entry(const Row& row, int64_t now_ms);
+
+class Scope {
+ public:
+  Scope(std::shared_ptr<engine::Engine> engine, std::shared_ptr<StoreState> state, const Options& options)
+      : engine_(std::move(engine)), state_(std::move(state)), options_(options) {}
+  virtual ~Scope() = default;
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  virtual Result<ReadView> read(const std::shared_ptr<Family>& family) = 0;
+
+  // Runs `work`, and makes what it wrote take effect if it returns ok; nothing of it if not. With `now_ms`, by that
+  // time: for calls that are made of several transactions.
+  using Work = FunctionRef<Status(FamilyWriter&)>;
+  virtual Status write(const std::shared_ptr<Family>& family, Work work,
+                       std::optional<int64_t> now_ms = std::nullopt) = 0;
+
+  // Whether several write()s take effect apart from each other.
+  virtual bool commits_each_write() const { return false; }
+  // Removes keys that were found expired at `now_ms`, if the writer is free and nothing has to be waited for.
+  virtual void remove_expired(const std::shared_ptr<Family>& /*family*/,
+                              const std::vector<ExpiredKey>& /*keys*/, int64_t /*now_ms*/) {}
+
+  engine::Engine& engine() const { return *engine_; }
+  StoreState& state() const { return *state_; }
+  const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
+  const std::shared_ptr<StoreState>& shared_state() const { return state_; }
+  const Options& options() const { return options_; }
+
+ protected:
+  Status check_family(const Family& family) const;
+  // Lets a transaction also remove a few keys that are due, before its first write in a family: what it writes itself
+  // is never swept.
+  Status sweep(FamilyWriter* writer) const;
+
+  const std::shared_ptr<engine::Engine> engine_;
+  const std::shared_ptr<StoreState> state_;
+  const Options options_;
+};
+
+class AutoScope final : public Scope {
+ public:
+  using Scope::Scope;
+  Result<ReadView> read(const std::shared_ptr<Family>& family) override;
+  Status write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) override;
+  bool commits_each_write() const override { return true; }
+  void remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
+                      int64_t now_ms) override;
+};
+
+class SnapshotScope final : public Scope {
+ public:
+  SnapshotScope(const Scope& store, std::unique_ptr<engine::Snapshot> snapshot, int64_t now_ms, bool past)
+      : Scope(store.shared_engine(), store.shared_state(), store.options()),
+        snapshot_(std::move(snapshot)),
+        now_ms_(now_ms),
+        past_(past) {}
+  Result<ReadView> read(const std::shared_ptr<Family>& family) override;
+  Status write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) override;
+  int64_t now_ms() const { return now_ms_; }
+
+ private:
+  const std::unique_ptr<engine::Snapshot> snapshot_;
+  const int64_t now_ms_;
+  const bool past_;
+  std::mutex mutex_;  // guards ids_
+  std::unordered_map<const Family*, FamilyId> ids_;
+};
+
+class TransactionScope final : public Scope {
+ public:
+  TransactionScope(const Scope& store, std::unique_ptr<engine::Transaction> transaction)
+      : Scope(store.shared_engine(), store.shared_state(), store.options()),
+        transaction_(&state(), std::move(transaction)) {}
+  Result<ReadView> read(const std::shared_ptr<Family>& family) override;
+  Status write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) override;
+
+  WriteTransaction& transaction() { return transaction_; }
+  Status check_open() const;
+  Result<uint64_t> commit();
+  void rollback();
+  Status rollback_to(engine::Savepoint savepoint);
+
+ private:
+  WriteTransaction transaction_;
+  bool open_ = true;
+};
+
+// What every store transaction does at its end: a little of the work that nobody waits for, then the commit.
+Result<uint64_t> finish_transaction(WriteTransaction* transaction);
+
+}  // namespace lapse::internal

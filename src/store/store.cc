@@ -1,0 +1,371 @@
+#include "lapse/store.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "engine/local/local_engine.h"
+#include "engine/memory/memory_engine.h"
+#include "store/checks.h"
+#include "store/open_on_engine.h"
+#include "store/row_cursor.h"
+#include "store/scope.h"
+#include "store/verify.h"
+
+namespace lapse {
+
+using internal::AutoScope;
+using internal::FamilyRecord;
+using internal::FamilyWriter;
+using internal::SnapshotScope;
+using internal::StoreState;
+using internal::TransactionScope;
+using internal::WriteTransaction;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr int64_t kWorthStoringMs = 1000;  // a time that has gone on by less is not worth a commit at close
+
+Status invalid(std::string message) { return {StatusCode::kInvalidArgument, std::move(message)}; }
+
+Status check_options(const Options& options) {
+  if (options.sync_interval.count() < 0) return invalid("sync_interval cannot be negative");
+  if (options.busy_timeout.count() < 0) return invalid("busy_timeout cannot be negative");
+  return internal::check_family_options(options.default_family);
+}
+
+engine::LocalOptions local_options(const Options& options) {
+  engine::LocalOptions local;
+  local.create_if_missing = options.create_if_missing;
+  local.read_only = options.read_only;
+  local.salvage = options.salvage;
+  local.durability = options.durability;
+  local.sync_interval_ms = options.sync_interval.count();
+  local.background_drain = options.background_drain;
+  local.buffer_bytes = options.buffer_bytes;
+  local.max_transaction_bytes = options.max_transaction_bytes;
+  local.verify_checksums = options.verify_checksums;
+  return local;
+}
+
+// Runs `work` in a transaction of its own, for changes of the catalog.
+template <typename Work>
+Status change_catalog(internal::Scope* scope, Work work) {
+  LAPSE_TRY_ASSIGN(auto engine_transaction, scope->engine().begin(scope->options().busy_timeout));
+  WriteTransaction transaction(&scope->state(), std::move(engine_transaction));
+  LAPSE_TRY(work(transaction));
+  return finish_transaction(&transaction).status();
+}
+
+Status no_such_family(std::string_view name) {
+  return {StatusCode::kNotFound, "there is no family " + internal::quoted(name)};
+}
+
+// The family of that name, as of this transaction. REQUIRES: the transaction is open
+Result<std::shared_ptr<internal::Family>> family_in(WriteTransaction& transaction, std::string_view name) {
+  LAPSE_TRY_ASSIGN(const FamilyRecord record, internal::read_record(*transaction.engine(), name));
+  std::shared_ptr<internal::Family> family = transaction.state()->find_announced(name);
+  if (family && family->identity == record.identity) return family;
+  return Status(StatusCode::kCorrupt,
+                "family " + internal::quoted(name) + " is in the catalog, but not known");
+}
+
+Result<uint64_t> count_rows(const engine::Reader& reader, internal::FamilyId id) {
+  const std::string prefix = internal::data_prefix(id);
+  const auto cursor = reader.cursor();
+  uint64_t rows = 0;
+  for (Status status = cursor->seek(prefix);; status = cursor->next(), ++rows) {
+    LAPSE_TRY(status);
+    if (!cursor->valid() || !cursor->key().starts_with(prefix)) return rows;
+  }
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------- opening and closing
+
+Result<Store> internal::StoreOpener::open(std::unique_ptr<engine::Engine> engine, const Options& options) {
+  LAPSE_TRY(check_options(options));
+  const std::shared_ptr<void> shared = engine->shared_state(
+      [&] { return std::static_pointer_cast<void>(std::make_shared<StoreState>(options)); });
+  if (shared == nullptr) return Status(StatusCode::kUnavailable, "the store has been closed");
+  const auto state = std::static_pointer_cast<StoreState>(shared);
+  LAPSE_TRY(state->load(engine.get(), options));
+  auto scope =
+      std::make_shared<AutoScope>(std::shared_ptr<engine::Engine>(std::move(engine)), state, options);
+  return Store(std::move(scope), state->find_family(kDefaultFamilyName));
+}
+
+Result<Store> Store::open(const std::string& path, const Options& options) {
+  LAPSE_TRY(check_options(options));
+  LAPSE_TRY_ASSIGN(auto engine, engine::open_local(path, local_options(options)));
+  return open_on_engine(std::move(engine), options);
+}
+
+Result<Store> Store::open_in_memory(const Options& options) {
+  LAPSE_TRY(check_options(options));
+  engine::MemoryOptions memory;
+  memory.buffer_bytes = options.buffer_bytes;
+  memory.max_transaction_bytes = options.max_transaction_bytes;
+  memory.background_drain = options.background_drain;
+  LAPSE_TRY_ASSIGN(auto engine, engine::open_memory(memory));
+  return open_on_engine(std::move(engine), options);
+}
+
+Store::~Store() {
+  if (scope_) (void)close();
+}
+
+Store::Store(Store&&) noexcept = default;
+
+Store& Store::operator=(Store&& other) noexcept {
+  if (this == &other) return *this;
+  if (scope_) (void)close();
+  Keyspace::operator=(std::move(other));
+  return *this;
+}
+
+Status Store::close() {
+  StoreState& state = scope_->state();
+  // The time, so that a clock which is set back before the next open is noticed.
+  if (!scope_->options().read_only && !state.clock_in_doubt() &&
+      state.now_ms() - state.stored_time_ms.load() >= kWorthStoringMs) {
+    if (auto transaction = scope_->engine().begin(milliseconds(0)); transaction.ok()) {
+      WriteTransaction last(&state, std::move(*transaction));
+      (void)last.store_time_and_commit();
+    }
+  }
+  return scope_->engine().close();
+}
+
+// -------------------------------------------------------------------------------------------- families
+
+Result<Family> Store::create_family(std::string_view name, const FamilyOptions& options) {
+  LAPSE_TRY(internal::check_family_name(name));
+  LAPSE_TRY(internal::check_family_options(options));
+  std::shared_ptr<internal::Family> family;
+  LAPSE_TRY(change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
+    const Result<FamilyRecord> present = internal::read_record(*transaction.engine(), name);
+    if (present.ok()) return {StatusCode::kBusy, "there is a family " + internal::quoted(name) + " already"};
+    if (present.status().code() != StatusCode::kNotFound) return present.status();
+    FamilyRecord record;
+    LAPSE_TRY_ASSIGN(record.id, internal::take_family_id(&transaction));
+    record.identity = record.id;
+    record.options = options;
+    family = std::make_shared<internal::Family>(&scope_->state(), std::string(name), record.identity);
+    return transaction.change_record(family, record);
+  }));
+  return Family(scope_, family);
+}
+
+Result<Family> Store::family(std::string_view name) const {
+  LAPSE_TRY(internal::check_family_name(name));
+  LAPSE_TRY(scope_->engine().snapshot());  // whether the store is open
+  std::shared_ptr<internal::Family> family = scope_->state().find_family(name);
+  if (!family) return no_such_family(name);
+  return Family(scope_, std::move(family));
+}
+
+Result<Family> Store::family_or_create(std::string_view name, const FamilyOptions& options) {
+  for (;;) {
+    Result<Family> present = family(name);
+    if (present.ok() || present.status().code() != StatusCode::kNotFound) return present;
+    Result<Family> created = create_family(name, options);
+    if (created.ok() || created.status().code() != StatusCode::kBusy) return created;
+    // Someone else made it meanwhile, or this thread has a transaction open, and then it cannot be made.
+    if (!scope_->state().find_family(name)) return created;
+  }
+}
+
+Result<std::vector<std::string>> Store::list_families() const {
+  LAPSE_TRY(scope_->engine().snapshot());
+  std::vector<std::string> names;
+  for (const auto& family : scope_->state().all_families()) names.push_back(family->name);
+  return names;
+}
+
+Status Store::drop_family(std::string_view name) {
+  LAPSE_TRY(internal::check_family_name(name));
+  if (name == internal::kDefaultFamilyName)
+    return invalid("the default family cannot be dropped; clear() empties it");
+  return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
+    LAPSE_TRY_ASSIGN(const auto family, family_in(transaction, name));
+    LAPSE_TRY_ASSIGN(const FamilyRecord* record, transaction.record_of(*family));
+    LAPSE_TRY(internal::discard_family_id(&transaction, record->id));
+    return transaction.change_record(family, std::nullopt);
+  });
+}
+
+Status Store::set_family_options(std::string_view name, const FamilyOptions& options) {
+  LAPSE_TRY(internal::check_family_name(name));
+  LAPSE_TRY(internal::check_family_options(options));
+  return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
+    LAPSE_TRY_ASSIGN(const auto family, family_in(transaction, name));
+    LAPSE_TRY_ASSIGN(const FamilyRecord* present, transaction.record_of(*family));
+    FamilyRecord record = *present;
+    if (options.counted && !record.options.counted) {
+      LAPSE_TRY_ASSIGN(const uint64_t rows, count_rows(*transaction.engine(), record.id));
+      LAPSE_TRY(internal::write_count(&transaction, record.id, rows));
+    }
+    record.options = options;
+    return transaction.change_record(family, record);
+  });
+}
+
+Status Store::swap_families(std::string_view a, std::string_view b) {
+  LAPSE_TRY(internal::check_family_name(a));
+  LAPSE_TRY(internal::check_family_name(b));
+  if (a == b) return {};
+  return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
+    LAPSE_TRY_ASSIGN(const auto family_a, family_in(transaction, a));
+    LAPSE_TRY_ASSIGN(const auto family_b, family_in(transaction, b));
+    LAPSE_TRY_ASSIGN(FamilyRecord record_a, internal::read_record(*transaction.engine(), a));
+    LAPSE_TRY_ASSIGN(FamilyRecord record_b, internal::read_record(*transaction.engine(), b));
+    std::swap(record_a.identity, record_b.identity);  // handles stay with the names
+    LAPSE_TRY(transaction.change_record(family_a, record_b));
+    return transaction.change_record(family_b, record_a);
+  });
+}
+
+// ---------------------------------------------------------------------------- transactions, snapshots
+
+Result<Transaction> Store::begin(milliseconds timeout) {
+  LAPSE_TRY_ASSIGN(auto engine_transaction, scope_->engine().begin(timeout));
+  return Transaction(std::make_shared<TransactionScope>(*scope_, std::move(engine_transaction)), family_);
+}
+
+Status Store::update(const std::function<Status(Transaction&)>& work) {
+  for (;;) {
+    LAPSE_TRY_ASSIGN(Transaction transaction, begin(scope_->options().busy_timeout));
+    LAPSE_TRY(work(transaction));
+    const Status status = transaction.commit().status();
+    if (status.code() != StatusCode::kConflict) return status;
+  }
+}
+
+Status Store::view(const std::function<Status(const Snapshot&)>& work) const {
+  LAPSE_TRY_ASSIGN(const Snapshot snapshot, this->snapshot());
+  return work(snapshot);
+}
+
+Status Store::write(const WriteBatch& batch) {
+  return update([&](Transaction& transaction) -> Status {
+    for (const WriteBatch::Write& write : batch.writes_) {
+      Keyspace& keys = transaction;
+      std::optional<Family> other;
+      if (write.family) other.emplace(transaction.in(*write.family));
+      Keyspace& target = other ? *other : keys;
+      LAPSE_TRY(write.value ? target.put(write.key, *write.value, write.lifetime)
+                            : internal::to_status(target.erase(write.key)));
+    }
+    return {};
+  });
+}
+
+Result<Snapshot> Store::snapshot() const {
+  const int64_t now_ms = scope_->state().now_ms();
+  LAPSE_TRY_ASSIGN(auto snapshot, scope_->engine().snapshot());
+  return Snapshot(std::make_shared<SnapshotScope>(*scope_, std::move(snapshot), now_ms, false), family_);
+}
+
+Result<Snapshot> Store::snapshot_at(int64_t at_ms) const {
+  StoreState& state = scope_->state();
+  LAPSE_TRY(internal::check_past(at_ms, std::max(state.now_ms(), state.latest_committed_ms.load())));
+  LAPSE_TRY_ASSIGN(auto snapshot, scope_->engine().snapshot());
+  return Snapshot(std::make_shared<SnapshotScope>(*scope_, std::move(snapshot), at_ms, true), family_);
+}
+
+Reader Snapshot::in(const Family& family) const { return Reader(scope_, family.family_); }
+
+int64_t Snapshot::now_ms() const { return static_cast<const SnapshotScope&>(*scope_).now_ms(); }
+
+Transaction::~Transaction() {
+  if (scope_) rollback();
+}
+
+Transaction::Transaction(Transaction&&) noexcept = default;
+
+Transaction& Transaction::operator=(Transaction&& other) noexcept {
+  if (this == &other) return *this;
+  if (scope_) rollback();
+  Keyspace::operator=(std::move(other));
+  return *this;
+}
+
+TransactionScope* Transaction::scope() const { return static_cast<TransactionScope*>(scope_.get()); }
+
+Family Transaction::in(const Family& family) const { return Family(scope_, family.family_); }
+Result<uint64_t> Transaction::commit() { return scope()->commit(); }
+void Transaction::rollback() { scope()->rollback(); }
+Savepoint Transaction::savepoint() const { return {scope()->transaction().savepoint().writes}; }
+Status Transaction::rollback_to(Savepoint savepoint) { return scope()->rollback_to({savepoint.writes}); }
+uint64_t Transaction::revision() const { return scope()->transaction().revision(); }
+int64_t Transaction::now_ms() const { return scope()->transaction().now_ms(); }
+
+void WriteBatch::put(std::string_view key, std::string_view value, Lifetime lifetime) {
+  writes_.push_back({std::nullopt, std::string(key), std::string(value), lifetime});
+}
+
+void WriteBatch::put(const Family& family, std::string_view key, std::string_view value, Lifetime lifetime) {
+  writes_.push_back({family, std::string(key), std::string(value), lifetime});
+}
+
+void WriteBatch::erase(std::string_view key) {
+  writes_.push_back({std::nullopt, std::string(key), std::nullopt, {}});
+}
+
+void WriteBatch::erase(const Family& family, std::string_view key) {
+  writes_.push_back({family, std::string(key), std::nullopt, {}});
+}
+
+// ----------------------------------------------------------------------------------------- maintenance
+
+Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
+  PurgeResult total;
+  PurgeOptions rest = options;
+  const Stopwatch stopwatch;
+  for (const auto& family : scope_->state().all_families()) {
+    Result<PurgeResult> purged = Family(scope_, family).purge_expired(rest);
+    if (!purged.ok() && purged.status().code() == StatusCode::kNotFound) continue;  // dropped meanwhile
+    if (!purged.ok()) return purged;
+    total.removed += purged->removed;
+    total.more_due |= purged->more_due;
+    rest.limit -= purged->removed;
+    if (options.budget != kForever)
+      rest.budget = std::max(milliseconds(0), options.budget - milliseconds(stopwatch.elapsed_us() / 1000));
+  }
+  return total;
+}
+
+Status Store::sync() { return scope_->engine().sync(); }
+Status Store::checkpoint() { return scope_->engine().checkpoint(); }
+Status Store::compact_to(const std::string& path) const { return scope_->engine().compact_to(path); }
+
+Status Store::verify() const {
+  LAPSE_TRY(scope_->engine().verify());
+  LAPSE_TRY_ASSIGN(const auto snapshot, scope_->engine().snapshot());
+  return internal::verify_store(*snapshot);
+}
+
+StoreStats Store::stats() const {
+  const engine::EngineStats engine = scope_->engine().stats();
+  StoreState& state = scope_->state();
+  return {.last_revision = engine.last_sequence,
+          .durable_revision = engine.durable_sequence,
+          .commits = engine.commits,
+          .syncs = engine.syncs,
+          .expired_hidden = state.expired_hidden.load(),
+          .expired_removed = state.expired_removed.load(),
+          .file_bytes = engine.tree_file_bytes,
+          .free_bytes = engine.tree_free_bytes,
+          .journal_bytes = engine.journal_bytes,
+          .buffer_bytes = engine.buffer_bytes,
+          .unsynced_age_ms = engine.unsynced_age_ms,
+          .oldest_snapshot_ms = engine.oldest_snapshot_ms,
+          .clock_in_doubt = state.clock_in_doubt(),
+          .background_error = engine.background_error};
+}
+
+int64_t Store::now_ms() const { return scope_->state().now_ms(); }
+
+}  // namespace lapse

@@ -1,0 +1,181 @@
+#include "store/store_state.h"
+
+#include <algorithm>
+
+#include "base/coding.h"
+#include "base/try.h"
+#include "store/row.h"
+
+namespace lapse::internal {
+
+namespace {
+
+constexpr uint64_t kFormatVersion = 1;
+constexpr FamilyId kDefaultFamilyId = 1;
+
+std::string be64(uint64_t value) {
+  char bytes[8];
+  store_be64(bytes, value);
+  return {bytes, sizeof bytes};
+}
+
+Result<std::optional<uint64_t>> read_be64(const engine::Reader& reader, std::string_view key) {
+  LAPSE_TRY_ASSIGN(const auto bytes, reader.get(key));
+  if (!bytes) return std::optional<uint64_t>();
+  if (bytes->size() != 8)
+    return Status(StatusCode::kCorrupt, "the store's row " + quoted(key) + " is damaged");
+  return std::optional<uint64_t>(load_be64(bytes->data()));
+}
+
+}  // namespace
+
+StoreState::StoreState(const Options& options) : clock_(options.clock) {
+  if (clock_ != nullptr) return;
+  if (options.clock_policy == ClockPolicy::kFollow) {
+    clock_ = WallClock::instance();
+    return;
+  }
+  own_clock_ = std::make_unique<GuardedClock>(WallClock::instance(), BootClock::instance());
+  clock_ = own_clock_.get();
+}
+
+int64_t StoreState::now_ms() { return std::clamp<int64_t>(clock_->now_ms(), 0, kNever - 1); }
+
+Status StoreState::load(engine::Engine* engine, const Options& options) {
+  std::lock_guard lock(mutex_);
+  if (loaded_) return {};
+  LAPSE_TRY(read_catalog(engine));
+  if (families_.empty()) {
+    LAPSE_TRY(begin_catalog(engine, options));
+    LAPSE_TRY(read_catalog(engine));
+  }
+  loaded_ = true;
+  return {};
+}
+
+// REQUIRES: mutex_
+Status StoreState::read_catalog(engine::Engine* engine) {
+  LAPSE_TRY_ASSIGN(const auto snapshot, engine->snapshot());
+  LAPSE_TRY_ASSIGN(const auto version, read_be64(*snapshot, kVersionKey));
+  if (!version) return {};
+  if (*version > kFormatVersion)
+    return {StatusCode::kUnsupported, "the store's format is version " + std::to_string(*version) +
+                                          "; this version of Lapse knows up to " +
+                                          std::to_string(kFormatVersion)};
+  LAPSE_TRY_ASSIGN(const auto time, read_be64(*snapshot, kTimeKey));
+  if (time) {
+    latest_written_at_ms = static_cast<int64_t>(*time);
+    stored_time_ms = latest_written_at_ms;
+    latest_committed_ms = latest_written_at_ms;
+    clock_->resume_from(latest_written_at_ms);
+  }
+  const auto cursor = snapshot->cursor();
+  for (Status status = cursor->seek(kCatalogPrefix);; status = cursor->next()) {
+    LAPSE_TRY(status);
+    if (!cursor->valid() || !cursor->key().starts_with(kCatalogPrefix)) break;
+    const std::string name(cursor->key().substr(kCatalogPrefix.size()));
+    LAPSE_TRY_ASSIGN(FamilyRecord record, decode_record(name, cursor->value()));
+    auto family = std::make_shared<Family>(this, name, record.identity);
+    family->id = record.id;
+    family->published_by = snapshot->sequence();
+    family->record = std::move(record);
+    families_.emplace(name, std::move(family));
+  }
+  if (families_.find(kDefaultFamilyName) == families_.end())
+    return {StatusCode::kCorrupt, "the store's catalog has no default family"};
+  return {};
+}
+
+// REQUIRES: mutex_
+Status StoreState::begin_catalog(engine::Engine* engine, const Options& options) {
+  LAPSE_TRY(check_family_options(options.default_family));
+  LAPSE_TRY_ASSIGN(const auto transaction, engine->begin());
+  const auto cursor = transaction->cursor();
+  LAPSE_TRY(cursor->first());
+  if (cursor->valid())
+    return {StatusCode::kInvalidArgument,
+            "this is a Lapse engine's file, but not a store: it holds other data"};
+  FamilyRecord record;
+  record.id = record.identity = kDefaultFamilyId;
+  record.options = options.default_family;
+  LAPSE_TRY(transaction->put(kVersionKey, be64(kFormatVersion)));
+  LAPSE_TRY(transaction->put(kNextIdKey, be64(kDefaultFamilyId + 1)));
+  LAPSE_TRY(transaction->put(catalog_key(kDefaultFamilyName), encode_record(record)));
+  LAPSE_TRY(transaction->commit());
+  return {};
+}
+
+std::shared_ptr<Family> StoreState::find_announced(std::string_view name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = families_.find(name);
+  return found == families_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Family> StoreState::find_family(std::string_view name) const {
+  std::shared_ptr<Family> family = find_announced(name);
+  return family && family->id.load() != 0 ? family : nullptr;
+}
+
+void StoreState::announce(const std::shared_ptr<Family>& family) {
+  std::lock_guard lock(mutex_);
+  families_.insert_or_assign(family->name, family);
+}
+
+void StoreState::retract(const std::shared_ptr<Family>& family) {
+  std::lock_guard lock(mutex_);
+  const auto found = families_.find(family->name);
+  if (found != families_.end() && found->second == family && family->id.load() == 0) families_.erase(found);
+}
+
+std::vector<std::shared_ptr<Family>> StoreState::all_families() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Family>> families;
+  for (const auto& [name, family] : families_) {
+    if (family->id.load() != 0) families.push_back(family);
+  }
+  return families;
+}
+
+void StoreState::forget_hints() {
+  may_have_garbage = true;
+  garbage_from.clear();
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, family] : families_) family->forget_due();
+}
+
+uint64_t StoreState::changes_seen() const {
+  // Done first: what has begun since then makes the two differ.
+  const uint64_t done = changes_done_.load();
+  const uint64_t begun = changes_begun_.load();
+  return begun == done ? 2 * begun : 2 * begun + 1;
+}
+
+Result<FamilyId> StoreState::id_in(const engine::Snapshot& snapshot, const Family& family,
+                                   uint64_t changes) const {
+  const FamilyId id = family.id.load();
+  if (changes % 2 == 0 && changes_seen() == changes) {
+    if (id == 0) return dropped_family(family.name);
+    return id;
+  }
+  LAPSE_TRY_ASSIGN(const FamilyRecord record, read_record_of(snapshot, family));
+  return record.id;
+}
+
+void StoreState::publish(const std::shared_ptr<Family>& family, const std::optional<FamilyRecord>& record,
+                         uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  if (family->published_by > sequence) return;  // a later change was quicker
+  family->published_by = sequence;
+  if (record) {
+    if (family->record.id != record->id) family->forget_due();
+    family->record = *record;
+    family->id = record->id;
+    families_.insert_or_assign(family->name, family);
+    return;
+  }
+  family->id = 0;
+  const auto found = families_.find(family->name);
+  if (found != families_.end() && found->second == family) families_.erase(found);
+}
+
+}  // namespace lapse::internal

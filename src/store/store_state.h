@@ -1,0 +1,92 @@
+// StoreState: what all handles on one store in this process share, beside the engine: its clock, the families as they are
+// known, and hints that spare lookups.
+//
+// Times: `now` is the clock's reading, by which visibility is judged. A commit is dated `written_at`, which is now, but
+// never before the commit ahead of it: revisions do not go backwards in time, whatever clocks do. To know that after a
+// reopen, the latest date is kept in the store: with every commit that dates a revision, and else once a second.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "lapse/options.h"
+#include "lapse/status.h"
+#include "store/catalog.h"
+#include "store/guarded_clock.h"
+
+namespace lapse::internal {
+
+class StoreState {
+ public:
+  explicit StoreState(const Options& options);
+
+  // Reads the catalog, or begins one in an empty store. Only the first call does anything.
+  Status load(engine::Engine* engine, const Options& options);
+
+  // Never negative.
+  int64_t now_ms();
+  bool clock_in_doubt() { return clock_->in_doubt(); }
+
+  // --- families
+
+  std::shared_ptr<Family> find_family(std::string_view name) const;  // null if there is none
+  // The same, also if the family is being made and nobody but the writer may see it yet.
+  std::shared_ptr<Family> find_announced(std::string_view name) const;
+  std::vector<std::shared_ptr<Family>> all_families() const;  // in name order
+
+  // Where a reader of `snapshot` finds a family's rows. `changes` is what changes_seen() said before the snapshot was
+  // taken.
+  Result<FamilyId> id_in(const engine::Snapshot& snapshot, const Family& family, uint64_t changes) const;
+
+  // An odd number, different from all others, while a change of the catalog is under way.
+  uint64_t changes_seen() const;
+  void begin_change() { changes_begun_.fetch_add(1); }
+  // A family that is being made: so that whoever writes next finds it, though it has not been published.
+  void announce(const std::shared_ptr<Family>& family);
+  void retract(const std::shared_ptr<Family>& family);  // it was not made after all
+  // Commit `sequence` has made `record` (none: dropped) the family's.
+  void publish(const std::shared_ptr<Family>& family, const std::optional<FamilyRecord>& record,
+               uint64_t sequence);
+  void end_change() { changes_done_.fetch_add(1); }
+
+  // --- the writer's: only to be touched by whoever has the engine's transaction
+
+  int64_t latest_written_at_ms = 0;
+  bool may_have_garbage = true;
+  std::string garbage_from;  // no garbage lies before it
+  // Takes back what is said above and in the families about garbage and what is due: it was said on the word of a
+  // transaction that came to nothing.
+  void forget_hints();
+
+  // --- for anyone
+
+  std::atomic<bool> hints_are_wrong{false};     // the next writer is to forget them
+  std::atomic<int64_t> stored_time_ms{-1};      // what the time row holds, at least
+  std::atomic<int64_t> latest_committed_ms{0};  // the latest date of a commit
+  std::atomic<uint64_t> expired_hidden{0};
+  std::atomic<uint64_t> expired_removed{0};
+
+ private:
+  Status read_catalog(engine::Engine* engine);
+  Status begin_catalog(engine::Engine* engine, const Options& options);
+
+  std::unique_ptr<GuardedClock> own_clock_;
+  Clock* clock_;
+
+  std::atomic<uint64_t> changes_begun_{0};
+  std::atomic<uint64_t> changes_done_{0};
+
+  mutable std::mutex mutex_;  // guards what follows
+  bool loaded_ = false;
+  std::map<std::string, std::shared_ptr<Family>, std::less<>> families_;
+};
+
+}  // namespace lapse::internal

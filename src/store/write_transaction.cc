@@ -1,0 +1,173 @@
+#include "store/write_transaction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/coding.h"
+#include "base/try.h"
+#include "store/keys.h"
+
+namespace lapse::internal {
+
+namespace {
+
+constexpr int64_t kStoreTimeEveryMs = 1000;
+
+void raise_to(std::atomic<int64_t>* what, int64_t value) {
+  int64_t seen = what->load();
+  while (seen < value && !what->compare_exchange_weak(seen, value)) {
+  }
+}
+
+}  // namespace
+
+WriteTransaction::WriteTransaction(StoreState* state, std::unique_ptr<engine::Transaction> transaction,
+                                   std::optional<int64_t> now_ms)
+    : state_(state),
+      transaction_(std::move(transaction)),
+      now_ms_(now_ms ? *now_ms : state->now_ms()),
+      written_at_ms_(std::max(now_ms_, state->latest_written_at_ms)),
+      records_by_row_(state->changes_seen() % 2 != 0) {
+  if (state->hints_are_wrong.load(std::memory_order_relaxed) && state->hints_are_wrong.exchange(false))
+    state->forget_hints();
+}
+
+WriteTransaction::~WriteTransaction() { abandon(); }
+
+Status WriteTransaction::put(std::string_view key, std::string_view value) {
+  wrote_ = true;
+  return transaction_->put(key, value);
+}
+
+Status WriteTransaction::erase(std::string_view key) {
+  wrote_ = true;
+  return transaction_->erase(key);
+}
+
+Result<const FamilyRecord*> WriteTransaction::record_of(const Family& family) {
+  if (!records_by_row_) {
+    if (family.id.load(std::memory_order_relaxed) == 0) return dropped_family(family.name);
+    return &family.record;
+  }
+  LAPSE_TRY_ASSIGN(record_by_row_, read_record_of(*transaction_, family));
+  return &record_by_row_;
+}
+
+Status WriteTransaction::change_record(const std::shared_ptr<Family>& family,
+                                       const std::optional<FamilyRecord>& record) {
+  const std::string key = catalog_key(family->name);
+  LAPSE_TRY(record ? put(key, encode_record(*record)) : erase(key));
+  records_by_row_ = true;
+  if (record && family->published_by == 0) state_->announce(family);
+  if (std::find(changed_.begin(), changed_.end(), family) == changed_.end()) changed_.push_back(family);
+  return {};
+}
+
+uint64_t WriteTransaction::take_sweep(const Family* family, uint64_t limit) {
+  if (std::find(swept_families_.begin(), swept_families_.end(), family) != swept_families_.end()) return 0;
+  swept_families_.push_back(family);
+  return limit - std::min(limit, swept_);
+}
+
+Status WriteTransaction::rollback_to(engine::Savepoint savepoint) {
+  if (std::exchange(raised_hints_, false)) state_->forget_hints();
+  return transaction_->rollback_to(savepoint);
+}
+
+Result<uint64_t> WriteTransaction::reclaim(uint64_t limit) {
+  if (!state_->may_have_garbage) return uint64_t{0};
+  note_raised_hint();
+  const auto cursor = transaction_->cursor();
+  LAPSE_TRY(cursor->seek(kGarbagePrefix));
+  if (!cursor->valid() || !cursor->key().starts_with(kGarbagePrefix)) {
+    state_->may_have_garbage = false;
+    return uint64_t{0};
+  }
+  const std::string garbage(cursor->key());
+  const std::optional<FamilyId> id = parse_garbage_key(garbage);
+  if (!id) return Status(StatusCode::kCorrupt, "a row of the store's garbage list names no family");
+  const std::string prefix = family_prefix(*id);
+  LAPSE_TRY(cursor->seek(state_->garbage_from.starts_with(prefix) ? state_->garbage_from : prefix));
+  std::vector<std::string> keys;
+  while (keys.size() < limit && cursor->valid() && cursor->key().starts_with(prefix)) {
+    keys.emplace_back(cursor->key());
+    LAPSE_TRY(cursor->next());
+  }
+  for (const std::string& key : keys) LAPSE_TRY(erase(key));
+  if (keys.size() < limit) {
+    LAPSE_TRY(erase(garbage));
+  } else {
+    state_->garbage_from = keys.back();
+  }
+  return keys.size();
+}
+
+// Keeps the latest date. Where revisions are dated, each must be known after a reopen; else it only serves to notice a
+// clock that was set back meanwhile.
+Status WriteTransaction::store_time() {
+  const int64_t known_ms = state_->stored_time_ms.load();
+  const bool due = wrote_revision_ ? written_at_ms_ > known_ms
+                                   : known_ms < 0 || written_at_ms_ - known_ms >= kStoreTimeEveryMs;
+  if (!due) return {};
+  char bytes[8];
+  store_be64(bytes, static_cast<uint64_t>(written_at_ms_));
+  stores_time_ = true;
+  return put(kTimeKey, {bytes, sizeof bytes});
+}
+
+Result<std::vector<WriteTransaction::Change>> WriteTransaction::collect_changes() {
+  std::vector<Change> changes;
+  for (const std::shared_ptr<Family>& family : changed_) {
+    Result<FamilyRecord> record = read_record_of(*transaction_, *family);
+    if (!record.ok() && record.status().code() != StatusCode::kNotFound) return record.status();
+    changes.push_back({family, record.ok() ? std::optional(*record) : std::nullopt});
+  }
+  return changes;
+}
+
+Result<uint64_t> WriteTransaction::commit_engine(Mode mode) {
+  Result<uint64_t> sequence =
+      mode == Mode::kOrdinary ? transaction_->commit() : transaction_->commit_without_waiting();
+  open_ = false;
+  return sequence;
+}
+
+Result<uint64_t> WriteTransaction::commit(Mode mode) {
+  if (!wrote_) return commit_engine(mode);
+  LAPSE_TRY(store_time());
+  LAPSE_TRY_ASSIGN(const std::vector<Change> changes, collect_changes());
+  state_->latest_written_at_ms = written_at_ms_;
+  if (!changes.empty()) state_->begin_change();
+  Result<uint64_t> sequence = commit_engine(mode);
+  if (sequence.ok()) {
+    for (const Change& change : changes) state_->publish(change.family, change.record, *sequence);
+    state_->expired_removed.fetch_add(removed_expired_, std::memory_order_relaxed);
+    raise_to(&state_->latest_committed_ms, written_at_ms_);
+    if (stores_time_) raise_to(&state_->stored_time_ms, written_at_ms_);
+  } else if (raised_hints_) {
+    state_->hints_are_wrong.store(true);
+  }
+  if (!sequence.ok()) retract_announced();
+  if (!changes.empty()) state_->end_change();
+  return sequence;
+}
+
+void WriteTransaction::retract_announced() {
+  for (const std::shared_ptr<Family>& family : changed_) state_->retract(family);
+}
+
+Status WriteTransaction::store_time_and_commit() {
+  LAPSE_TRY(store_time());
+  return commit().status();
+}
+
+void WriteTransaction::abandon() {
+  if (!open_) return;
+  open_ = false;
+  if (raised_hints_) state_->forget_hints();
+  retract_announced();
+  // Ends the transaction, but leaves the object to iterators that may still look at it.
+  if (transaction_->rollback_to({}).ok()) (void)transaction_->commit();
+}
+
+}  // namespace lapse::internal

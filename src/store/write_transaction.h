@@ -1,0 +1,98 @@
+// WriteTransaction: an engine transaction, with what the store has to know about it: its date, its revision, which
+// families it changed, and what is to be done when it commits.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "engine/engine.h"
+#include "lapse/status.h"
+#include "store/catalog.h"
+#include "store/store_state.h"
+
+namespace lapse::internal {
+
+class WriteTransaction {
+ public:
+  // `now_ms` is the transaction's one clock reading; none: it is taken here.
+  WriteTransaction(StoreState* state, std::unique_ptr<engine::Transaction> transaction,
+                   std::optional<int64_t> now_ms = std::nullopt);
+  ~WriteTransaction();
+  WriteTransaction(const WriteTransaction&) = delete;
+  WriteTransaction& operator=(const WriteTransaction&) = delete;
+
+  int64_t now_ms() const { return now_ms_; }
+  int64_t written_at_ms() const { return written_at_ms_; }
+  uint64_t revision() const { return transaction_->sequence(); }
+  StoreState* state() const { return state_; }
+  engine::Transaction* engine() const { return transaction_.get(); }
+
+  Status put(std::string_view key, std::string_view value);
+  Status erase(std::string_view key);
+  bool has_written() const { return wrote_; }
+
+  // What the catalog says, as of this transaction. Good until the next call.
+  Result<const FamilyRecord*> record_of(const Family& family);
+  // Writes a family's record; none drops it. Published when the transaction commits.
+  Status change_record(const std::shared_ptr<Family>& family, const std::optional<FamilyRecord>& record);
+
+  // To be called where a revision is written, with its date.
+  void note_revision() { wrote_revision_ = true; }
+  void note_removed_expired(uint64_t count) { removed_expired_ += count; }
+  // A hint was raised on the word of this transaction: to be forgotten if that comes to nothing.
+  void note_raised_hint() { raised_hints_ = true; }
+
+  // How many keys may be swept before this transaction's first write in a family: 0 after that, and once `limit` have
+  // been.
+  uint64_t take_sweep(const Family* family, uint64_t limit);
+  void note_swept(uint64_t count) { swept_ += count; }
+
+  engine::Savepoint savepoint() const { return transaction_->savepoint(); }
+  Status rollback_to(engine::Savepoint savepoint);
+
+  // How many rows that nobody refers to any more a commit also removes.
+  static constexpr uint64_t kReclaimPerCommit = 32;
+  // Erases up to `limit` of them. Returns how many.
+  Result<uint64_t> reclaim(uint64_t limit);
+
+  enum class Mode { kOrdinary, kWithoutWaiting };
+  Result<uint64_t> commit(Mode mode = Mode::kOrdinary);
+  // For the end of a store: commits nothing but the time.
+  Status store_time_and_commit();
+  // The transaction ends here, and has done nothing.
+  void abandon();
+
+ private:
+  struct Change {
+    std::shared_ptr<Family> family;
+    std::optional<FamilyRecord> record;
+  };
+
+  Status store_time();
+  Result<std::vector<Change>> collect_changes();
+  Result<uint64_t> commit_engine(Mode mode);
+  void retract_announced();
+  StoreState* const state_;
+  std::unique_ptr<engine::Transaction> transaction_;
+  const int64_t now_ms_;
+  const int64_t written_at_ms_;
+  bool open_ = true;
+  bool wrote_ = false;
+  bool wrote_revision_ = false;
+  bool stores_time_ = false;
+  // Whether records are to be read from their rows: the catalog was being changed when this began, or is changed by it.
+  bool records_by_row_;
+  FamilyRecord record_by_row_;
+  std::vector<std::shared_ptr<Family>> changed_;
+  bool raised_hints_ = false;
+  uint64_t removed_expired_ = 0;
+  std::vector<const Family*> swept_families_;
+  uint64_t swept_ = 0;
+};
+
+}  // namespace lapse::internal
