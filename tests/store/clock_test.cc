@@ -1,0 +1,211 @@
+// Promise 11: leaps of the clock are survived; and revisions never go back in time.
+
+#include <memory>
+
+#include "store/guarded_clock.h"
+#include "test_stores.h"
+
+namespace lapse {
+namespace {
+
+constexpr int64_t kSecond = 1'000;
+constexpr int64_t kMinute = 60 * kSecond;
+constexpr int64_t kHour = 60 * kMinute;
+constexpr int64_t kDay = 24 * kHour;
+constexpr int64_t kBegin = 100 * kDay;  // what the wall clock says at first
+
+// A store on a machine whose wall clock can be set wrong, and which can be started again.
+class ClockLeaps : public StoreTest {
+ protected:
+  ClockLeaps() : StoreTest(file_config()) {
+    options_.sweep_per_write = 10;
+    start_machine(kBegin);
+  }
+
+  void start_machine(int64_t wall_ms) {
+    close();
+    wall_.set(wall_ms);
+    boot_.set(0);
+    guarded_ = std::make_unique<internal::GuardedClock>(&wall_, &boot_);
+    options_.clock = guarded_.get();
+  }
+  // Time goes by, as it should.
+  void pass(int64_t ms) {
+    wall_.advance(ms);
+    boot_.advance(ms);
+    store().now_ms();  // somebody looks at the clock now and then
+  }
+  void leap(int64_t ms) {
+    wall_.advance(ms);
+    store().now_ms();
+  }
+  // Does all that could remove a key.
+  void try_to_remove(std::string_view key) {
+    must(store().get(key));
+    contents(store());
+    must(store().purge_expired());
+    must(store().purge_all_expired());
+    must(store().put("other", "value"));
+  }
+
+  ManualClock wall_;
+  ManualClock boot_;
+  std::unique_ptr<internal::GuardedClock> guarded_;
+};
+
+TEST_F(ClockLeaps, AnHourAheadAndBackKillsNoKey) {
+  must(store().put("session", "ada", 30min));
+  leap(kHour);
+  EXPECT_TRUE(store().stats().clock_in_doubt);
+  try_to_remove("session");
+  EXPECT_EQ("ada", get(store(), "session"));
+  pass(9 * kMinute);
+  try_to_remove("session");
+  EXPECT_EQ(21min, ttl(store(), "session"));
+  leap(-kHour);
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+  EXPECT_EQ(21min, ttl(store(), "session"));
+  pass(21 * kMinute);
+  EXPECT_EQ(std::nullopt, get(store(), "session"));
+}
+
+TEST_F(ClockLeaps, ALeapAheadIsAdoptedWhenItHasStood) {
+  must(store().put("session", "ada", 30min));
+  leap(kHour);
+  pass(10 * kMinute - 1);
+  EXPECT_EQ("ada", get(store(), "session"));
+  pass(1);
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+  EXPECT_EQ(std::nullopt, get(store(), "session"));
+  EXPECT_EQ(kBegin + kHour + 10 * kMinute, store().now_ms());
+}
+
+TEST_F(ClockLeaps, ALeapBackIsAdoptedWhenItHasStood) {
+  must(store().put("session", "ada", 30min));
+  leap(-kHour);
+  pass(10 * kMinute - 1);
+  EXPECT_EQ(20min + 1ms, ttl(store(), "session"));
+  pass(1);
+  EXPECT_EQ(kBegin - kHour + 10 * kMinute, store().now_ms());
+  EXPECT_EQ(80min, ttl(store(), "session"));
+}
+
+TEST_F(ClockLeaps, WhatFallsDueMeanwhileIsHiddenButNotRemoved) {
+  must(store().put("session", "ada", 5min));
+  leap(kHour);
+  pass(5 * kMinute);
+  EXPECT_EQ(std::nullopt, get(store(), "session"));
+  try_to_remove("session");
+  EXPECT_EQ(0u, store().stats().expired_removed);
+  leap(-kHour);
+  EXPECT_EQ(std::nullopt, get(store(), "session"));
+  EXPECT_EQ(1u, store().stats().expired_removed);
+}
+
+TEST_F(ClockLeaps, ASmallStepBackIsAbsorbedByStandingStill) {
+  must(store().put("key", "value", 1s));
+  pass(1'000);
+  const int64_t now = store().now_ms();
+  leap(-3'000);
+  EXPECT_EQ(now, store().now_ms());
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+  EXPECT_FALSE(visible(store(), "key")) << "nothing seen as expired comes back";
+  pass(4'000);
+  EXPECT_EQ(now + 1'000, store().now_ms());
+}
+
+TEST_F(ClockLeaps, AWallClockBehindAtOpenIsALeapBack) {
+  must(store().put("gone", "value", 1min));
+  must(store().put("session", "ada", 2h));
+  pass(kHour);
+  must(store().put("late", "value"));
+  start_machine(kBegin - 10 * kDay);
+  EXPECT_LE(kBegin + kHour, store().now_ms());
+  EXPECT_TRUE(store().stats().clock_in_doubt);
+  EXPECT_FALSE(visible(store(), "gone")) << "nothing seen as expired comes back";
+  EXPECT_EQ(1h, ttl(store(), "session"));
+  EXPECT_EQ(0u, purge(store())) << "nothing is removed meanwhile";
+  pass(10 * kMinute);
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+  EXPECT_EQ(kBegin - 10 * kDay + 10 * kMinute, store().now_ms()) << "adopted";
+}
+
+TEST_F(ClockLeaps, ASessionWithoutWritesAlsoLeavesTheTime) {
+  must(store().put("gone", "value", 30min));
+  pass(kHour);
+  EXPECT_EQ(std::nullopt, must(store().ttl("absent")));
+  close();  // nothing was committed since: it is the clean close that says what time it was
+  start_machine(kBegin);
+  EXPECT_LE(kBegin + kHour, store().now_ms());
+  EXPECT_FALSE(visible(store(), "gone"));
+}
+
+TEST_F(ClockLeaps, AWallClockAheadAtOpenIsDowntime) {
+  must(store().put("session", "ada", 30min));
+  must(store().put("lasting", "value", 2 * 24h));
+  start_machine(kBegin + kDay);
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+  EXPECT_EQ("lasting", keys(store()));
+  EXPECT_EQ(24h, ttl(store(), "lasting"));
+}
+
+TEST_F(ClockLeaps, ACopyRemembersTheTimeToo) {
+  must(store().put("gone", "value", 30min));
+  pass(kHour);
+  must(store().put("late", "value"));
+  must(store().compact_to(dir_.file("copy.db")));
+  start_machine(kBegin);
+  Store copy = must(Store::open(dir_.file("copy.db"), options_));
+  EXPECT_LE(kBegin + kHour, copy.now_ms());
+  EXPECT_FALSE(visible(copy, "gone"));
+}
+
+TEST_F(ClockLeaps, RevisionsNeverGoBackInTime) {
+  Family past = this->past();
+  must(past.put("key", "first"));
+  leap(-kHour);
+  pass(10 * kMinute);
+  ASSERT_GT(kBegin, store().now_ms());
+  must(past.put("key", "second"));
+  EXPECT_EQ("second[8640000000,) first[8640000000,8640000000)overwritten", history(past, "key"));
+}
+
+// --------------------------------------------------------------- a clock that is followed, whatever it says
+
+class FollowedClock : public EveryStore {};
+INSTANTIATE_STORE_TESTS(FollowedClock);
+
+TEST_P(FollowedClock, VisibilityIsJudgedByWhatItSaysNow) {
+  must(store().put("key", "value", 1s));
+  clock_.advance(1'000);
+  EXPECT_FALSE(visible(store(), "key"));
+  clock_.advance(-1);
+  EXPECT_TRUE(visible(store(), "key"));
+}
+
+TEST_P(FollowedClock, RevisionsNeverGoBackInTime) {
+  Family past = this->past();
+  must(past.put("key", "first"));
+  clock_.set(500);
+  must(past.put("key", "second"));
+  must(past.put("other", "value"));
+  EXPECT_EQ(1'000, must(past.get_entry("key"))->written_at_ms);
+  EXPECT_EQ(1'000, must(past.get_entry("other"))->written_at_ms);
+  EXPECT_EQ("second", get_at(past, "key", 1'000)) << "of two written at one moment, the later counts";
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 999));
+  reopen();
+  past = must(store().family("past"));
+  must(past.put("key", "third"));
+  EXPECT_EQ(1'000, must(past.get_entry("key"))->written_at_ms);
+}
+
+TEST_P(FollowedClock, NewestRevisionCanBeAskedForWhileTheClockIsBehind) {
+  Family past = this->past();
+  must(past.put("key", "value"));
+  clock_.set(500);
+  EXPECT_EQ("value", get_at(past, "key", 1'000));
+  EXPECT_CODE(kInvalidArgument, past.get_at("key", 1'001));
+}
+
+}  // namespace
+}  // namespace lapse

@@ -1,0 +1,222 @@
+// Promises 8 and 12, and the costs in 6 and 7: shown by counting what is asked of the engine, not by timing.
+
+#include "counting_engine.h"
+#include "engine/local/local_engine.h"
+#include "engine/memory/memory_engine.h"
+#include "store/open_on_engine.h"
+#include "test_stores.h"
+
+namespace lapse {
+namespace {
+
+class EngineCost : public testing::Test {
+ protected:
+  EngineCost() { options_.clock = &clock_; }
+
+  Store& store() {
+    if (!store_) store_.emplace(must(open_on_engine(counting_engine(must(engine::open_memory({})), &calls_), options_)));
+    return *store_;
+  }
+  // What a call costs.
+  EngineCalls cost_of(const std::function<void()>& call) {
+    const EngineCalls before = calls_;
+    call();
+    return calls_ - before;
+  }
+  void put_many(Keyspace& keyspace, int from, int to, Lifetime lifetime) {
+    std::vector<std::string> names;
+    for (int i = from; i < to; ++i) names.push_back(numbered(i));
+    std::vector<KeyValue> entries;
+    for (const std::string& name : names) entries.emplace_back(name, "value");
+    must(keyspace.multi_put(entries, lifetime));
+  }
+
+  ManualClock clock_{kStart};
+  Options options_;
+  EngineCalls calls_;
+  std::optional<Store> store_;
+};
+
+// ------------------------------------------------------------- 8: nothing is paid for what is not used
+
+TEST_F(EngineCost, no_overhead_non_ttl_cf) {
+  Family plain = must(store().create_family("plain"));
+  for (Keyspace* keyspace : {static_cast<Keyspace*>(&plain), static_cast<Keyspace*>(&store())}) {
+    must(keyspace->put("warm", "up"));
+    for (const char* key : {"new", "new"}) {  // the second time it overwrites
+      const EngineCalls put = cost_of([&] { must(keyspace->put(key, "value")); });
+      EXPECT_EQ(1u, put.puts) << put;
+      EXPECT_EQ(0u, put.erases) << put;
+      EXPECT_EQ(0u, put.reads()) << put;
+      EXPECT_EQ(1u, put.commits) << put;
+    }
+    for (const char* key : {"new", "absent"}) {
+      const EngineCalls get = cost_of([&] { must(keyspace->get(key)); });
+      EXPECT_EQ(1u, get.gets) << get;
+      EXPECT_EQ(0u, get.cursors + get.moves + get.writes() + get.transactions) << get;
+      EXPECT_LE(get.snapshots, 1u) << get;
+    }
+  }
+}
+
+TEST_F(EngineCost, OtherFamiliesLifetimesCostAPlainFamilyNothing) {
+  Family plain = must(store().create_family("plain"));
+  Family busy = must(store().create_family("busy", {.counted = true, .history = HistoryPolicy{}}));
+  put_many(busy, 0, 1'000, 1s);
+  clock_.advance(1'000);
+  must(plain.put("warm", "up"));
+  const EngineCalls put = cost_of([&] { must(plain.put("key", "value")); });
+  EXPECT_EQ(1u, put.puts) << put;
+  EXPECT_EQ(1u, put.all()) << put;
+  const EngineCalls get = cost_of([&] { must(plain.get("key")); });
+  EXPECT_EQ(1u, get.gets) << get;
+  EXPECT_EQ(1u, get.all()) << get;
+}
+
+TEST_F(EngineCost, PlainTransactionCostsOnePutAKey) {
+  const EngineCalls cost = cost_of([&] {
+    must(store().update([](Transaction& transaction) {
+      for (int i = 0; i < 100; ++i) LAPSE_TRY(transaction.put(numbered(i), "value"));
+      return Status();
+    }));
+  });
+  EXPECT_EQ(100u, cost.puts) << cost;
+  EXPECT_EQ(100u, cost.all()) << cost;
+  EXPECT_EQ(1u, cost.commits) << cost;
+}
+
+TEST_F(EngineCost, ReadOfAKeyWithALifetimeCostsOneGet) {
+  must(store().put("key", "value", 1h));
+  for (const auto& read : std::vector<std::function<void()>>{[&] { must(store().get("key")); },
+                                                             [&] { must(store().get_entry("key")); },
+                                                             [&] { must(store().ttl("key")); },
+                                                             [&] { must(store().exists("key")); }}) {
+    const EngineCalls cost = cost_of(read);
+    EXPECT_EQ(1u, cost.gets) << cost;
+    EXPECT_EQ(1u, cost.all()) << cost;
+  }
+}
+
+TEST_F(EngineCost, TouchThatRenewsNothingIsAPlainRead) {
+  must(store().put("key", "value", 1h));
+  const EngineCalls cost = cost_of([&] { must(store().touch("key", 1h, {.if_left_below = 1min})); });
+  EXPECT_EQ(1u, cost.gets) << cost;
+  EXPECT_EQ(0u, cost.transactions + cost.writes()) << cost;
+}
+
+TEST_F(EngineCost, PutWithALifetimeCostsAFewCallsHoweverManyKeys) {
+  EngineCalls first;
+  for (const int keys : {10, 1'000, 20'000}) {
+    put_many(store(), 0, keys, 1h);
+    const EngineCalls cost = cost_of([&] { must(store().put(numbered(5), "again", 2h)); });
+    if (keys == 10) first = cost;
+    EXPECT_EQ(first.all(), cost.all()) << cost;
+  }
+  EXPECT_EQ(2u, first.puts) << first << ": the row and its expiry entry";
+  EXPECT_EQ(1u, first.erases) << first << ": the expiry entry before";
+  EXPECT_EQ(1u, first.reads()) << first;
+}
+
+// ------------------------------------------------------------------------ 6 and 7: purges and sweeps
+
+TEST_F(EngineCost, PurgeCostsWhatIsRemovedNotWhatIsThere) {
+  uint64_t among_few = 0;
+  for (const int others : {100, 20'000}) {
+    must(store().clear());
+    put_many(store(), 0, others, 1h);
+    put_many(store(), 50'000, 50'200, 1s);
+    must(store().purge_all_expired());  // with it goes what the clear() left
+    for (int i = 0; i < 200; ++i) must(store().purge_all_expired());
+    clock_.advance(1'000);
+    const EngineCalls cost = cost_of([&] { EXPECT_EQ(200u, purge(store())); });
+    EXPECT_GE(200u * 8, cost.all()) << cost;
+    if (among_few == 0) among_few = cost.all();
+    EXPECT_NEAR(static_cast<double>(among_few), static_cast<double>(cost.all()), 10) << cost;
+  }
+}
+
+TEST_F(EngineCost, PurgeOfNothingIsNearlyFree) {
+  put_many(store(), 0, 10'000, 1h);
+  const EngineCalls cost = cost_of([&] { EXPECT_EQ(0u, purge(store())); });
+  EXPECT_GE(5u, cost.all()) << cost;
+  EXPECT_EQ(0u, cost.writes() + cost.commits) << cost;
+}
+
+TEST_F(EngineCost, PurgeLetsTheWriterGoBetweenBatches) {
+  put_many(store(), 0, 1'000, 1s);
+  clock_.advance(1'000);
+  const EngineCalls cost = cost_of([&] { EXPECT_EQ(1'000u, purge(store())); });
+  EXPECT_EQ(4u, cost.commits) << cost;
+  EXPECT_LE(4u, cost.transactions) << cost;
+}
+
+TEST_F(EngineCost, SweepThatFindsNothingDueCostsNothing) {
+  options_.sweep_per_write = 10;
+  put_many(store(), 0, 1'000, 1h);
+  must(store().put("warm", "up"));
+  const EngineCalls cost = cost_of([&] { must(store().put(numbered(5'000), "value")); });
+  options_.sweep_per_write = 0;
+  EngineCalls unswept_calls;
+  Store unswept = must(open_on_engine(counting_engine(must(engine::open_memory({})), &unswept_calls), options_));
+  must(unswept.put("key", "value", 1h));
+  const EngineCalls before = unswept_calls;
+  must(unswept.put("other", "value"));
+  EXPECT_EQ((unswept_calls - before).all(), cost.all()) << cost;
+}
+
+TEST_F(EngineCost, CountOfACountedFamilyDoesNotWalk) {
+  Family counted = must(store().create_family("counted", {.counted = true}));
+  put_many(counted, 0, 5'000, 1h);
+  put_many(counted, 10'000, 10'003, 1s);
+  clock_.advance(1'000);
+  const EngineCalls cost = cost_of([&] { EXPECT_EQ(5'000u, count(counted)); });
+  EXPECT_GE(20u, cost.all()) << cost;
+  put_many(store(), 0, 5'000, {});
+  const EngineCalls estimate = cost_of([&] { must(store().estimated_count()); });
+  EXPECT_GE(5u, estimate.all()) << estimate;
+}
+
+TEST_F(EngineCost, TrimmingHistoryCostsWhatIsTrimmed) {
+  Family past = must(store().create_family("past", {.history = HistoryPolicy{.keep_last = 100}}));
+  for (int i = 0; i < 150; ++i) must(past.put("key", std::to_string(i)));
+  const EngineCalls cost = cost_of([&] { must(past.put("key", "last")); });
+  EXPECT_GE(15u, cost.all()) << cost << ": it walked over all that it keeps";
+}
+
+TEST_F(EngineCost, DropAndClearAreSmallSteps) {
+  Family family = must(store().create_family("f", {.history = HistoryPolicy{}}));
+  put_many(family, 0, 5'000, 1h);
+  const EngineCalls clear = cost_of([&] { must(family.clear()); });
+  EXPECT_GE(30u, clear.all()) << clear;
+  put_many(family, 0, 5'000, 1h);
+  const EngineCalls drop = cost_of([&] { must(store().drop_family("f")); });
+  EXPECT_GE(30u + 600u, drop.all()) << drop << ": more than a batch of garbage";
+}
+
+// ---------------------------------------------------------------------------------- 12: opening is cheap
+
+TEST_F(EngineCost, OpeningCostsTheSameHoweverManyKeysHaveLifetimes) {
+  const TempDir dir;
+  std::vector<uint64_t> costs;
+  for (const int keys : {0, 100, 20'000}) {
+    const std::string path = dir.file(std::to_string(keys));
+    {
+      Store writer = must(Store::open(path, options_));
+      if (keys != 0) put_many(writer, 0, keys, 1s);
+      must(writer.put("permanent", "value"));
+      must(writer.checkpoint());
+    }
+    clock_.advance(10'000);  // all of them are due
+    EngineCalls calls;
+    auto engine = counting_engine(must(engine::open_local(path, {})), &calls);
+    Store opened = must(open_on_engine(std::move(engine), options_));
+    costs.push_back(calls.all());
+    EXPECT_EQ("value", get(opened, "permanent"));
+  }
+  EXPECT_EQ(costs[0], costs[1]);
+  EXPECT_EQ(costs[0], costs[2]);
+  EXPECT_GE(30u, costs[0]);
+}
+
+}  // namespace
+}  // namespace lapse

@@ -1,0 +1,472 @@
+// History: what a key held then, what ended it, whole scans of the past, restoring, trimming.
+
+#include "test_stores.h"
+
+namespace lapse {
+namespace {
+
+class HistoryTest : public EveryStore {
+ protected:
+  // Sets the clock and writes.
+  void put_at(Family& family, int64_t at_ms, std::string_view key, std::string_view value, Lifetime lifetime = {}) {
+    clock_.set(at_ms);
+    must(family.put(key, value, lifetime));
+  }
+  void erase_at(Family& family, int64_t at_ms, std::string_view key) {
+    clock_.set(at_ms);
+    must(family.erase(key));
+  }
+};
+INSTANTIATE_STORE_TESTS(HistoryTest);
+
+// --------------------------------------------------------------------------------- the vectors
+
+TEST_P(HistoryTest, SetAt1WithTtl10At2SetAt20) {
+  clock_.set(1);
+  Family past = this->past();
+  put_at(past, 1, "key", "first");
+  put_at(past, 2, "key", "second", 10ms);
+  put_at(past, 20, "key", "third");
+  clock_.set(40);
+  EXPECT_EQ("first", get_at(past, "key", 1));
+  EXPECT_EQ("second", get_at(past, "key", 2));
+  EXPECT_EQ("second", get_at(past, "key", 3));
+  EXPECT_EQ("second", get_at(past, "key", 11));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 12));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 19));
+  EXPECT_EQ("third", get_at(past, "key", 20));
+  EXPECT_EQ("third", get_at(past, "key", 40));
+  EXPECT_EQ("third[20,) second[2,12)expired first[1,2)overwritten", history(past, "key"));
+}
+
+TEST_P(HistoryTest, Ttl10At1ThenTtl5At2) {
+  clock_.set(1);
+  Family past = this->past();
+  put_at(past, 1, "key", "first", 10ms);
+  put_at(past, 2, "key", "second", 5ms);
+  clock_.set(20);
+  EXPECT_EQ("first", get_at(past, "key", 1));
+  EXPECT_EQ("second", get_at(past, "key", 6));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 7));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 11));
+}
+
+TEST_P(HistoryTest, TrimmingTo5KeepsTheNewest5) {
+  clock_.set(1);
+  Family past = this->past({.keep_last = 5});
+  for (int i = 1; i <= 12; ++i) put_at(past, i, "key", std::to_string(i));
+  EXPECT_EQ("12[12,) 11[11,12)overwritten 10[10,11)overwritten 9[9,10)overwritten 8[8,9)overwritten",
+            history(past, "key"));
+  EXPECT_EQ("8", get_at(past, "key", 8));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 7));
+}
+
+// --------------------------------------------------------------------------------------- what ended it
+
+TEST_P(HistoryTest, SaysWhatEndedEachRevision) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "key", "b", 500ms);
+  put_at(past, 3'000, "key", "c");
+  erase_at(past, 4'000, "key");
+  put_at(past, 5'000, "key", "d", 1h);
+  EXPECT_EQ("d[5000,) c[3000,4000)erased b[2000,2500)expired a[1000,2000)overwritten", history(past, "key"));
+  const auto revisions = must(past.history("key"));
+  EXPECT_EQ(5'000 + 3'600'000, revisions[0].deadline_ms);
+  EXPECT_EQ(kNever, revisions[1].deadline_ms);
+  EXPECT_EQ(2'500, revisions[2].deadline_ms);
+  for (size_t i = 1; i < revisions.size(); ++i) EXPECT_GT(revisions[i - 1].revision, revisions[i].revision);
+}
+
+TEST_P(HistoryTest, AnExpiryIsDatedAtItsDeadlineHoweverLateThePurge) {
+  Family past = this->past();
+  for (const char* key : {"purged", "read", "overwritten", "untouched"}) must(past.put(key, "value", 1s));
+  must(past.expire("overwritten", 1s));
+  clock_.advance(3'600'000);
+  EXPECT_EQ(std::nullopt, get(past, "read"));
+  must(past.put("overwritten", "again"));
+  EXPECT_EQ("value[1000,2000)expired", history(past, "untouched")) << "not removed yet";
+  EXPECT_LE(2u, purge(past));
+  for (const char* key : {"purged", "read", "untouched"}) {
+    EXPECT_EQ("value[1000,2000)expired", history(past, key)) << key;
+  }
+  EXPECT_EQ("again[3601000,) value[1000,2000)expired", history(past, "overwritten"));
+  for (const char* key : {"purged", "read", "overwritten", "untouched"}) {
+    EXPECT_EQ("value", get_at(past, key, 1'999)) << key;
+    EXPECT_EQ(std::nullopt, get_at(past, key, 2'000)) << key;
+  }
+}
+
+TEST_P(HistoryTest, EraseOfAnExpiredKeyDoesNotRedateIt) {
+  Family past = this->past();
+  must(past.put("key", "value", 1s));
+  clock_.advance(5'000);
+  EXPECT_FALSE(must(past.erase("key")));
+  EXPECT_EQ("value[1000,2000)expired", history(past, "key"));
+}
+
+TEST_P(HistoryTest, WhatWasErasedBeforeItsDeadlineEndedThen) {
+  Family past = this->past();
+  must(past.put("key", "value", 10s));
+  erase_at(past, 2'000, "key");
+  clock_.set(60'000);
+  EXPECT_EQ("value[1000,2000)erased", history(past, "key"));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 5'000));
+  EXPECT_EQ(0u, purge(past));
+}
+
+TEST_P(HistoryTest, ErasePrefixAndRangeAreRemembered) {
+  Family past = this->past();
+  for (const char* key : {"a1", "a2", "b1"}) must(past.put(key, "value", 1h));
+  clock_.advance(1'000);
+  EXPECT_EQ(2u, must(past.erase_prefix("a")));
+  EXPECT_EQ(1u, must(past.erase_range("b", "c")));
+  for (const char* key : {"a1", "a2", "b1"}) EXPECT_EQ("value[1000,2000)erased", history(past, key));
+}
+
+TEST_P(HistoryTest, LifetimesChangedLaterCountAsTheyAreNow) {
+  Family past = this->past();
+  must(past.put("key", "value", 1s));
+  clock_.advance(500);
+  must(past.expire("key", 10s));
+  clock_.advance(4'500);
+  EXPECT_EQ("value", get_at(past, "key", 4'000));
+  must(past.expire("key", 1s));
+  clock_.advance(10'000);
+  EXPECT_EQ("value[1000,7000)expired", history(past, "key"));
+}
+
+TEST_P(HistoryTest, RevisionWithADeadlineInThePastWasNeverVisible) {
+  Family past = this->past();
+  must(past.put("key", "first"));
+  clock_.advance(1'000);
+  must(past.put("key", "dead", Lifetime::until(500)));
+  clock_.advance(1'000);
+  EXPECT_EQ("first", get_at(past, "key", 1'500));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 2'000));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 600));
+  EXPECT_EQ(1u, purge(past));
+  EXPECT_EQ("first", get_at(past, "key", 1'500));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 2'000));
+  EXPECT_OK(store().verify());
+}
+
+// -------------------------------------------------------------------------------------------- revisions
+
+TEST_P(HistoryTest, GetRevisionFindsWhatACommitWrote) {
+  Family past = this->past();
+  std::vector<uint64_t> revisions;
+  for (const char* value : {"a", "b", "c"}) {
+    must(past.put("key", value, 1h));
+    revisions.push_back(must(past.get_entry("key"))->revision);
+    clock_.advance(1'000);
+  }
+  EXPECT_EQ("a[1000,2000)overwritten", to_string(must(past.get_revision("key", revisions[0])).value()));
+  EXPECT_EQ("c[3000,)", to_string(must(past.get_revision("key", revisions[2])).value()));
+  EXPECT_FALSE(must(past.get_revision("key", revisions[2] + 1)));
+  EXPECT_FALSE(must(past.get_revision("other", revisions[0])));
+  must(past.erase("key"));
+  EXPECT_EQ("c[3000,4000)erased", to_string(must(past.get_revision("key", revisions[2])).value()));
+}
+
+TEST_P(HistoryTest, GetRevisionFindsWhatHasExpired) {
+  Family past = this->past();
+  must(past.put("key", "value", 1s));
+  const uint64_t revision = must(past.get_entry("key"))->revision;
+  clock_.advance(5'000);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ("value[1000,2000)expired", to_string(must(past.get_revision("key", revision)).value()));
+    purge(past);
+  }
+}
+
+TEST_P(HistoryTest, OfAKeyThatNeverWas) {
+  const Family past = this->past();
+  EXPECT_EQ("", history(past, "key"));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", kStart));
+  EXPECT_FALSE(must(past.get_revision("key", 1)));
+}
+
+TEST_P(HistoryTest, KeysOfAnyBytesAreKeptApart) {
+  Family past = this->past();
+  const std::vector<std::string> keys = {"", std::string("\0", 1), std::string("\0\0", 2), std::string("\0\x01", 2),
+                                         std::string("\0\xff", 2), "a", std::string("a\0", 2), std::string("a\0\x01", 3),
+                                         std::string("a\0\xff", 3), "ab", std::string(kMaxKeyBytes, '\0')};
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < keys.size(); ++i) must(past.put(keys[i], std::to_string(i) + "." + std::to_string(round)));
+    clock_.advance(1'000);
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_EQ(n + ".2[3000,) " + n + ".1[2000,3000)overwritten " + n + ".0[1000,2000)overwritten",
+              history(past, keys[i]));
+  }
+}
+
+// ------------------------------------------------------------------------------------------ whole scans
+
+TEST_P(HistoryTest, SnapshotOfThePastShowsEveryKeyAsItWas) {
+  Family past = this->past();
+  put_at(past, 1'000, "a", "1");
+  put_at(past, 1'000, "b", "1", 1s);
+  put_at(past, 1'500, "c", "1");
+  put_at(past, 2'500, "a", "2");
+  erase_at(past, 3'000, "c");
+  put_at(past, 3'500, "d", "1");
+  clock_.set(10'000);
+  const std::vector<std::pair<int64_t, std::string>> moments = {
+      {999, ""},
+      {1'000, "a=1 b=1"},
+      {1'500, "a=1 b=1 c=1"},
+      {1'999, "a=1 b=1 c=1"},
+      {2'000, "a=1 c=1"},
+      {2'500, "a=2 c=1"},
+      {2'999, "a=2 c=1"},
+      {3'000, "a=2"},
+      {3'500, "a=2 d=1"},
+      {10'000, "a=2 d=1"},
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [at_ms, expected] : moments) {
+      const Snapshot snapshot = must(store().snapshot_at(at_ms));
+      const Reader then = snapshot.in(past);
+      EXPECT_EQ(at_ms, snapshot.now_ms());
+      EXPECT_EQ(expected, contents(then)) << at_ms;
+      EXPECT_EQ(turned(expected), reversed_contents(then)) << at_ms;
+      EXPECT_EQ(how_many(expected), count(then)) << at_ms;
+      for (const char* key : {"a", "b", "c", "d"}) EXPECT_EQ(get_at(past, key, at_ms), get(then, key)) << key << at_ms;
+    }
+    purge(past);
+  }
+}
+
+TEST_P(HistoryTest, SnapshotOfThePastCanBeSearched) {
+  Family past = this->past();
+  for (int i = 0; i < 100; ++i) must(past.put(numbered(i), "old"));
+  clock_.advance(1'000);
+  for (int i = 0; i < 100; i += 2) must(past.erase(numbered(i)));
+  for (int i = 1; i < 100; i += 2) must(past.put(numbered(i), "new"));
+  for (int i = 100; i < 150; ++i) must(past.put(numbered(i), "new"));
+  const Snapshot snapshot = must(store().snapshot_at(1'500));
+  const Reader then = snapshot.in(past);
+  EXPECT_EQ("key00041=old key00042=old", contents(then, {.from = numbered(41), .to = numbered(43)}));
+  EXPECT_EQ("key00042=old key00041=old", contents(then, {.from = numbered(41), .to = numbered(43), .reverse = true}));
+  EXPECT_EQ(10u, how_many(keys(then, {.prefix = "key0005"})));
+  Iterator iterator = must(then.iterate());
+  iterator.seek(numbered(98));
+  EXPECT_EQ(numbered(98), iterator.key());
+  iterator.next();
+  EXPECT_EQ(numbered(99), iterator.key());
+  iterator.next();
+  EXPECT_FALSE(iterator.valid());
+  iterator.last();
+  EXPECT_EQ(numbered(99), iterator.key());
+  iterator.prev();
+  EXPECT_EQ(numbered(98), iterator.key());
+}
+
+TEST_P(HistoryTest, SnapshotOfThePastHasItsLifetimesThen) {
+  Family past = this->past();
+  must(past.put("key", "value", 10s));
+  clock_.advance(5'000);
+  must(past.put("key", "permanent"));
+  const Snapshot snapshot = must(store().snapshot_at(3'000));
+  EXPECT_EQ(8s, ttl(snapshot.in(past), "key"));
+  EXPECT_EQ(11'000, deadline(snapshot.in(past), "key"));
+  EXPECT_EQ("value", must(snapshot.in(past).get_entry("key"))->value);
+}
+
+TEST_P(HistoryTest, SnapshotOfThePastStaysAsItWas) {
+  Family past = this->past({.keep_last = 2});
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "key", "b");
+  const Snapshot snapshot = must(store().snapshot_at(1'500));
+  put_at(past, 3'000, "key", "c");
+  put_at(past, 4'000, "key", "d");
+  EXPECT_EQ("key=a", contents(snapshot.in(past)));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 1'500)) << "trimmed since";
+}
+
+TEST_P(HistoryTest, FamiliesWithoutHistoryHaveNoPast) {
+  must(store().put("key", "value"));
+  const Snapshot snapshot = must(store().snapshot_at(kStart));
+  EXPECT_CODE(kInvalidArgument, snapshot.get("key"));
+  EXPECT_CODE(kInvalidArgument, snapshot.iterate());
+  EXPECT_CODE(kInvalidArgument, store().get_at("key", kStart));
+  EXPECT_CODE(kInvalidArgument, store().history("key"));
+  EXPECT_CODE(kInvalidArgument, store().get_revision("key", 1));
+  EXPECT_CODE(kInvalidArgument, store().restore("key", kStart));
+}
+
+TEST_P(HistoryTest, TheFutureIsRefused) {
+  Family past = this->past();
+  must(past.put("key", "value"));
+  EXPECT_CODE(kInvalidArgument, past.get_at("key", kStart + 1));
+  EXPECT_CODE(kInvalidArgument, past.get_at("key", kNever));
+  EXPECT_CODE(kInvalidArgument, past.restore("key", kStart + 1));
+  EXPECT_CODE(kInvalidArgument, store().snapshot_at(kStart + 1));
+  EXPECT_OK(past.get_at("key", kStart));
+  EXPECT_OK(past.get_at("key", 0));
+}
+
+// ---------------------------------------------------------------------------------------------- restore
+
+TEST_P(HistoryTest, RestoreUndoesAnErase) {
+  Family past = this->past();
+  must(past.put("key", "value"));
+  clock_.advance(1'000);
+  must(past.erase("key"));
+  clock_.advance(1'000);
+  EXPECT_TRUE(must(past.restore("key", 1'999)));
+  EXPECT_EQ("value[3000,) value[1000,2000)erased", history(past, "key")) << "as a new revision";
+}
+
+TEST_P(HistoryTest, RestoreGoesBack) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "good", 1h);
+  put_at(past, 2'000, "key", "bad");
+  clock_.set(3'000);
+  EXPECT_TRUE(must(past.restore("key", 1'500, 1min)));
+  EXPECT_EQ("good", get(past, "key"));
+  EXPECT_EQ(1min, ttl(past, "key"));
+  EXPECT_EQ("good[3000,) bad[2000,3000)overwritten good[1000,2000)overwritten", history(past, "key"));
+}
+
+TEST_P(HistoryTest, RestoreOfNothingChangesNothing) {
+  Family past = this->past();
+  must(past.put("key", "value", 1s));
+  clock_.advance(2'000);
+  must(past.put("key", "present"));
+  const uint64_t before = store().stats().last_revision;
+  EXPECT_FALSE(must(past.restore("key", 2'500))) << "it had expired then";
+  EXPECT_FALSE(must(past.restore("key", 500)));
+  EXPECT_FALSE(must(past.restore("absent", 1'000)));
+  EXPECT_EQ("present", get(past, "key"));
+  EXPECT_EQ(before, store().stats().last_revision);
+}
+
+// --------------------------------------------------------------------------------------------- trimming
+
+TEST_P(HistoryTest, KeepLastCountsThePresentRevision) {
+  Family past = this->past({.keep_last = 2});
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "key", "b");
+  put_at(past, 3'000, "key", "c");
+  EXPECT_EQ("c[3000,) b[2000,3000)overwritten", history(past, "key"));
+  erase_at(past, 4'000, "key");
+  EXPECT_EQ("c[3000,4000)erased b[2000,3000)overwritten", history(past, "key"));
+  put_at(past, 5'000, "key", "d");
+  EXPECT_EQ("d[5000,) c[3000,4000)erased", history(past, "key"));
+  EXPECT_EQ(0u, must(past.purge_history()));
+}
+
+TEST_P(HistoryTest, KeepLastOneKeepsOnlyThePresent) {
+  Family past = this->past({.keep_last = 1});
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "key", "b");
+  EXPECT_EQ("b[2000,)", history(past, "key"));
+  erase_at(past, 3'000, "key");
+  EXPECT_EQ("b[2000,3000)erased", history(past, "key"));
+}
+
+TEST_P(HistoryTest, KeepForCountsFromTheEndOfARevision) {
+  Family past = this->past({.keep_for = 10s});
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 20'000, "key", "b");
+  put_at(past, 30'000, "key", "c");
+  EXPECT_EQ("c[30000,) b[20000,30000)overwritten a[1000,20000)overwritten", history(past, "key"))
+      << "a ended 10 s ago, not longer";
+  put_at(past, 30'001, "key", "d");
+  EXPECT_EQ("d[30001,) c[30000,30001)overwritten b[20000,30000)overwritten", history(past, "key"));
+}
+
+TEST_P(HistoryTest, BothLimitsHold) {
+  Family past = this->past({.keep_last = 3, .keep_for = 10s});
+  for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i));
+  EXPECT_EQ("5[5000,) 4[4000,5000)overwritten 3[3000,4000)overwritten", history(past, "key"));
+  put_at(past, 14'500, "key", "6");
+  EXPECT_EQ("6[14500,) 5[5000,14500)overwritten 4[4000,5000)overwritten", history(past, "key"));
+  put_at(past, 20'000, "key", "7");
+  EXPECT_EQ("7[20000,) 6[14500,20000)overwritten 5[5000,14500)overwritten", history(past, "key"));
+  put_at(past, 40'000, "key", "8");
+  EXPECT_EQ("8[40000,) 7[20000,40000)overwritten", history(past, "key"));
+}
+
+TEST_P(HistoryTest, PurgeHistoryTrimsWhatNobodyWrites) {
+  Family past = this->past({.keep_for = 10s});
+  for (int i = 0; i < 400; ++i) {
+    must(past.put(numbered(i), "old"));
+    must(past.put(numbered(i), "new"));
+  }
+  clock_.advance(10'000);
+  EXPECT_EQ(0u, must(past.purge_history()));
+  clock_.advance(1);
+  EXPECT_EQ(400u, must(past.purge_history()));
+  EXPECT_EQ(0u, must(past.purge_history()));
+  EXPECT_EQ("new[1000,)", history(past, numbered(7)));
+  EXPECT_EQ(400u, count(past));
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(HistoryTest, PurgeHistoryFollowsANewPolicy) {
+  Family past = this->past();
+  for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i));
+  must(store().set_family_options("past", {.history = HistoryPolicy{.keep_last = 2}}));
+  EXPECT_EQ(3u, must(past.purge_history()));
+  EXPECT_EQ("5[5000,) 4[4000,5000)overwritten", history(past, "key"));
+}
+
+TEST_P(HistoryTest, PurgeHistoryRemovesWhatWasTurnedOff) {
+  Family past = this->past();
+  for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i));
+  erase_at(past, 6'000, "key");
+  put_at(past, 7'000, "key", "last", 1h);
+  must(store().set_family_options("past", {}));
+  EXPECT_CODE(kInvalidArgument, past.history("key"));
+  EXPECT_EQ("last", get(past, "key"));
+  EXPECT_EQ(5u, must(past.purge_history()));
+  EXPECT_EQ(1h, ttl(past, "key"));
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(HistoryTest, TurnedOnLaterBeginsWithWhatIsThere) {
+  Family family = this->family("f");
+  must(family.put("key", "before", 1h));
+  must(family.put("idle", "before"));
+  clock_.advance(1'000);
+  must(store().set_family_options("f", {.history = HistoryPolicy{}}));
+  must(family.put("key", "after"));
+  const auto revisions = must(family.history("key"));
+  ASSERT_EQ(2u, revisions.size());
+  EXPECT_EQ("after[2000,)", to_string(revisions[0]));
+  EXPECT_EQ("before", revisions[1].value);
+  EXPECT_EQ(0u, revisions[1].revision) << "it was written before the family had history";
+  EXPECT_EQ(2'000, revisions[1].ended_at_ms);
+  EXPECT_EQ(1u, must(family.history("idle")).size());
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(HistoryTest, ClearForgetsHistory) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "key", "b");
+  must(past.clear());
+  EXPECT_EQ("", history(past, "key"));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 1'500));
+  put_at(past, 3'000, "key", "c");
+  EXPECT_EQ("c[3000,)", history(past, "key"));
+}
+
+TEST_P(HistoryTest, SurvivesAReopen) {
+  Family past = this->past({.keep_last = 3});
+  for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i), 500ms);
+  const std::string before = history(past, "key");
+  reopen();
+  past = must(store().family("past"));
+  EXPECT_EQ(before, history(past, "key"));
+  EXPECT_EQ("4", get_at(past, "key", 4'499));
+  EXPECT_EQ(std::nullopt, get_at(past, "key", 4'500));
+}
+
+}  // namespace
+}  // namespace lapse

@@ -1,0 +1,234 @@
+// Promises 6 and 7: purges, and the sweep that writes may do.
+
+#include "test_stores.h"
+
+namespace lapse {
+namespace {
+
+class Purge : public EveryStore {
+ protected:
+  // All keys that are stored, hidden or not: seen by a clock from before all deadlines.
+  std::string stored(const Reader& reader) {
+    const int64_t now = clock_.now_ms();
+    clock_.set(1);
+    const std::string found = keys(reader);
+    clock_.set(now);
+    return found;
+  }
+  void put_due(int from, int to) {
+    must(store().update([&](Transaction& transaction) {
+      for (int i = from; i < to; ++i) LAPSE_TRY(transaction.put(numbered(i), "value", 1s));
+      return Status();
+    }));
+  }
+  uint64_t revision() { return store().stats().last_revision; }
+};
+INSTANTIATE_STORE_TESTS(Purge);
+
+TEST_P(Purge, StopsAtTheFirstKeyThatIsNotDue) {
+  must(store().put("a", "1", 1s));
+  must(store().put("b", "2", 2s));
+  must(store().put("c", "3", 2'001ms));
+  must(store().put("d", "4"));
+  clock_.advance(2'000);
+  const PurgeResult result = must(store().purge_expired());
+  EXPECT_EQ(2u, result.removed);
+  EXPECT_FALSE(result.more_due);
+  EXPECT_EQ("c d", stored(store()));
+}
+
+TEST_P(Purge, RemovesTheOldestDeadlineFirstWhateverTheKey) {
+  must(store().put("z", "1", 1s));
+  must(store().put("m", "2", 2s));
+  must(store().put("a", "3", 3s));
+  clock_.advance(10'000);
+  const char* const kLeft[] = {"a m", "a", ""};
+  for (const char* left : kLeft) {
+    EXPECT_EQ(1u, purge(store(), {.limit = 1}));
+    EXPECT_EQ(left, stored(store()));
+  }
+}
+
+TEST_P(Purge, ReportsWhetherMoreIsDue) {
+  put_due(0, 10);
+  must(store().put("later", "value", 1h));
+  clock_.advance(1'000);
+  PurgeResult result = must(store().purge_expired({.limit = 4}));
+  EXPECT_EQ(4u, result.removed);
+  EXPECT_TRUE(result.more_due);
+  result = must(store().purge_expired({.limit = 6}));
+  EXPECT_EQ(6u, result.removed);
+  EXPECT_FALSE(result.more_due);
+}
+
+TEST_P(Purge, LimitOfNothingRemovesNothing) {
+  put_due(0, 3);
+  clock_.advance(1'000);
+  const PurgeResult result = must(store().purge_expired({.limit = 0}));
+  EXPECT_EQ(0u, result.removed);
+  EXPECT_TRUE(result.more_due);
+}
+
+TEST_P(Purge, Takes256KeysATransaction) {
+  put_due(0, 600);
+  clock_.advance(1'000);
+  const uint64_t before = revision();
+  EXPECT_EQ(600u, purge(store()));
+  EXPECT_EQ(before + 3, revision());
+}
+
+TEST_P(Purge, BudgetEndsItAfterTheBatchInWhichItRanOut) {
+  put_due(0, 600);
+  clock_.advance(1'000);
+  const PurgeResult result = must(store().purge_expired({.budget = 0ms}));
+  EXPECT_EQ(256u, result.removed);
+  EXPECT_TRUE(result.more_due);
+}
+
+TEST_P(Purge, InATransactionItIsPartOfThatOne) {
+  put_due(0, 300);
+  clock_.advance(1'000);
+  {
+    Transaction transaction = must(store().begin());
+    EXPECT_EQ(300u, purge(transaction));
+  }
+  EXPECT_NE("", stored(store())) << "rolled back";
+  const uint64_t before = revision();
+  Transaction transaction = must(store().begin());
+  EXPECT_EQ(300u, purge(transaction));
+  EXPECT_EQ(before + 1, must(transaction.commit()));
+  EXPECT_EQ("", stored(store()));
+}
+
+TEST_P(Purge, InATransactionSeesItsOwnWrites) {
+  must(store().put("saved", "value", 1s));
+  clock_.advance(1'000);
+  Transaction transaction = must(store().begin());
+  must(transaction.put("saved", "again"));
+  must(transaction.put("due", "value", Lifetime::until(5)));
+  EXPECT_EQ(1u, purge(transaction));
+  must(transaction.commit());
+  EXPECT_EQ("saved", stored(store()));
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(Purge, CountsWhatWasExpiredWhenItWasWritten) {
+  must(store().put("past", "value", Lifetime::until(1)));
+  must(store().put("ended", "value"));
+  EXPECT_TRUE(must(store().expire_at("ended", 1)));
+  EXPECT_EQ(2u, purge(store()));
+}
+
+TEST_P(Purge, KeepsTheHistoryDatedAtTheDeadline) {
+  Family past = this->past();
+  must(past.put("key", "value", 1s));
+  clock_.advance(3'600'000);
+  EXPECT_EQ(1u, purge(past));
+  EXPECT_EQ("value[1000,2000)expired", history(past, "key"));
+}
+
+TEST_P(Purge, EveryFamilyAtOnce) {
+  Family a = family("a");
+  Family past = this->past();
+  must(store().put("key", "value", 1s));
+  must(a.put("key", "value", 2s));
+  must(past.put("key", "value", 3s));
+  must(past.put("later", "value", 1h));
+  clock_.advance(10'000);
+  PurgeResult result = must(store().purge_all_expired({.limit = 2}));
+  EXPECT_EQ(2u, result.removed);
+  EXPECT_TRUE(result.more_due);
+  result = must(store().purge_all_expired());
+  EXPECT_EQ(1u, result.removed);
+  EXPECT_FALSE(result.more_due);
+  EXPECT_EQ("", stored(store()));
+  EXPECT_EQ("", stored(a));
+  EXPECT_EQ("later", stored(past));
+}
+
+TEST_P(Purge, CountsInTheStats) {
+  put_due(0, 10);
+  clock_.advance(1'000);
+  EXPECT_EQ(10u, purge(store()));
+  EXPECT_EQ(10u, store().stats().expired_removed);
+}
+
+TEST_P(Purge, OfKeysWithAnyBytes) {
+  for (const std::string& key : {std::string(), std::string("\0", 1), std::string("\0\xff\0\x01", 4),
+                                 std::string(kMaxKeyBytes, '\xff'), std::string(600, '\0')}) {
+    must(store().put(key, "value", 1s));
+  }
+  EXPECT_EQ(5u, must(store().expiring(0, kNever)).size());
+  clock_.advance(1'000);
+  EXPECT_EQ(5u, purge(store()));
+  EXPECT_EQ("", stored(store()));
+  EXPECT_OK(store().verify());
+}
+
+// ------------------------------------------------------------------------------------------------ sweep
+
+class Sweep : public Purge {
+ protected:
+  Sweep() { options_.sweep_per_write = 3; }
+};
+INSTANTIATE_STORE_TESTS(Sweep);
+
+TEST_P(Sweep, EachWriteRemovesAFewDueKeysOldestFirst) {
+  for (int i = 0; i < 8; ++i) must(store().put(numbered(i), "value", std::chrono::milliseconds(1'000 - i)));
+  clock_.advance(1'000);
+  must(store().put("x", "value"));
+  EXPECT_EQ("key00000 key00001 key00002 key00003 key00004 x", stored(store()));
+  must(store().erase("nothing"));
+  must(store().put("y", "value"));
+  must(store().put("z", "value"));
+  EXPECT_EQ("x y z", stored(store()));
+  EXPECT_EQ(8u, store().stats().expired_removed);
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(Sweep, OnlyInTheFamilyThatIsWritten) {
+  Family a = family("a");
+  must(a.put("due", "value", 1s));
+  must(store().put("due", "value", 1s));
+  clock_.advance(1'000);
+  must(store().put("x", "value"));
+  EXPECT_EQ("x", stored(store()));
+  EXPECT_EQ("due", stored(a));
+}
+
+TEST_P(Sweep, OncePerTransaction) {
+  put_due(0, 10);
+  clock_.advance(1'000);
+  must(store().update([&](Transaction& transaction) {
+    for (int i = 100; i < 110; ++i) LAPSE_TRY(transaction.put(numbered(i), "value"));
+    return Status();
+  }));
+  EXPECT_EQ(17u, how_many(stored(store())));
+}
+
+TEST_P(Sweep, KeysDueAfterAReopenAreFound) {
+  put_due(0, 3);
+  reopen();
+  clock_.advance(1'000);
+  must(store().put("x", "value"));
+  EXPECT_EQ("x", stored(store()));
+}
+
+TEST_P(Sweep, NeverRemovesWhatTheWriteItselfWrote) {
+  put_due(0, 2);
+  clock_.advance(1'000);
+  must(store().put(numbered(0), "alive"));
+  EXPECT_EQ("key00000=alive", contents(store()));
+  EXPECT_EQ("key00000", stored(store()));
+}
+
+TEST_P(Sweep, SeesSoonerDeadlinesThatComeLater) {
+  must(store().put("late", "value", 1h));
+  must(store().put("soon", "value", 1s));
+  clock_.advance(1'000);
+  must(store().put("x", "value"));
+  EXPECT_EQ("late x", stored(store()));
+}
+
+}  // namespace
+}  // namespace lapse
