@@ -194,15 +194,15 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
   while (cursor->valid() && cursor->key().starts_with(family)) {
     *from = cursor->key();
     if (trimmed >= limit) return trimmed;
-    LAPSE_TRY_ASSIGN(const std::optional<Found> first, found_at(*cursor, family, family));
-    const std::string key = first->key.key;
+    LAPSE_TRY_ASSIGN(std::optional<Found> oldest, found_at(*cursor, family, family));
+    if (!oldest) break;
+    const std::string key = oldest->key.key;
     const std::string prefix = history_key_prefix(id, key);
     LAPSE_TRY_ASSIGN(const std::optional<Row> present, data_row(*transaction->engine(), id, key));
     uint64_t newest = present && present->revision ? present->revision->ordinal : 0;
     if (newest == 0) {
       LAPSE_TRY_ASSIGN(newest, newest_ordinal(*transaction->engine(), id, key));
     }
-    std::optional<Found> oldest = first;
     while (oldest && trimmed < limit && !keeps(policy, oldest->row, newest, transaction->written_at_ms())) {
       LAPSE_TRY(transaction->erase(std::string(cursor->key())));
       ++trimmed;
