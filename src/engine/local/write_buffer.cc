@@ -21,6 +21,7 @@ constexpr uint64_t kPointerMask = (uint64_t{1} << kPointerBits) - 1;
 constexpr size_t kBytesPerBucket = 128;  // about an entry's size in the buffer
 constexpr size_t kMinBuckets = 64;
 constexpr size_t kMaxBuckets = 1 << 22;
+constexpr size_t kNodeBytes = 27;  // with four thirds of a link, which is the average
 
 uint64_t filter_bit(uint64_t hash) { return uint64_t{1} << (kPointerBits + (hash >> 60)); }
 
@@ -38,22 +39,36 @@ uint64_t prefix_of(std::string_view key) {
 struct WriteBuffer::Entry {
   std::atomic<const Version*> newest;
   Entry* next_in_bucket;
+  Entry* next_unlinked;
   uint32_t hash;
   uint32_t key_bytes;
 
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_bytes}; }
+  // The first version stands behind the key.
+  void prefetch() const {
+    constexpr size_t kLineBytes = 64;
+    const char* at = reinterpret_cast<const char*>(this);
+    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(at + line * kLineBytes);
+  }
 };
 
-struct WriteBuffer::Node {
+// An entry as the list orders them.
+struct WriteBuffer::Place {
   uint64_t prefix;
   Entry* entry;
 
-  // As many as the node is high.
-  std::atomic<Node*>* links() { return reinterpret_cast<std::atomic<Node*>*>(this + 1); }
-  Node* next(int level) { return links()[level].load(std::memory_order_acquire); }
+  bool operator<(const Place& other) const {
+    return prefix != other.prefix ? prefix < other.prefix : entry->key() < other.entry->key();
+  }
   bool comes_before(std::string_view key, uint64_t key_prefix) const {
     return prefix != key_prefix ? prefix < key_prefix : entry->key() < key;
   }
+};
+
+struct WriteBuffer::Node : Place {
+  // As many as the node is high.
+  std::atomic<Node*>* links() { return reinterpret_cast<std::atomic<Node*>*>(this + 1); }
+  Node* next(int level) { return links()[level].load(std::memory_order_acquire); }
 };
 
 WriteBuffer::WriteBuffer(size_t expected_bytes) : random_(0x9e3779b97f4a7c15ULL) {
@@ -64,7 +79,7 @@ WriteBuffer::WriteBuffer(size_t expected_bytes) : random_(0x9e3779b97f4a7c15ULL)
     bucket_mask_ = buckets - 1;
     buckets_ = std::make_unique<std::atomic<uint64_t>[]>(buckets);
   }
-  head_ = new_node(nullptr, 0, kMaxHeight);
+  head_ = new_node({0, nullptr}, kMaxHeight);
 }
 
 void WriteBuffer::reset() {
@@ -73,31 +88,19 @@ void WriteBuffer::reset() {
   nodes_.reset();
   height_.store(1, std::memory_order_relaxed);
   keys_.store(0, std::memory_order_relaxed);
-  head_ = new_node(nullptr, 0, kMaxHeight);
+  linked_.store(0, std::memory_order_relaxed);
+  head_ = new_node({0, nullptr}, kMaxHeight);
   note_used_bytes();
 }
 
 void WriteBuffer::note_used_bytes() {
-  used_bytes_.store(entries_.used_bytes() + nodes_.used_bytes(), std::memory_order_relaxed);
+  used_bytes_.store(entries_.used_bytes() + keys() * kNodeBytes, std::memory_order_relaxed);
 }
 
 WriteBuffer::Entry* WriteBuffer::new_entry(std::string_view key, uint32_t hash) {
   char* memory = entries_.allocate(sizeof(Entry) + key.size());
   if (!key.empty()) std::memcpy(memory + sizeof(Entry), key.data(), key.size());
-  return new (memory) Entry{nullptr, nullptr, hash, static_cast<uint32_t>(key.size())};
-}
-
-WriteBuffer::Node* WriteBuffer::new_node(Entry* entry, uint64_t prefix, int height) {
-  char* memory = nodes_.allocate(sizeof(Node) + static_cast<size_t>(height) * sizeof(std::atomic<Node*>));
-  Node* node = new (memory) Node{prefix, entry};
-  for (int level = 0; level < height; ++level) new (node->links() + level) std::atomic<Node*>(nullptr);
-  return node;
-}
-
-int WriteBuffer::random_height() {
-  // Two fresh bits a level.
-  const uint64_t bits = random_.next() >> 32;
-  return std::min(kMaxHeight, 1 + std::countr_zero(bits | (uint64_t{1} << 30)) / 2);
+  return new (memory) Entry{nullptr, nullptr, nullptr, hash, static_cast<uint32_t>(key.size())};
 }
 
 WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
@@ -118,27 +121,106 @@ WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
   entry->newest.store(version, std::memory_order_release);
 
   if (is_new) {
-    if (buckets_) find_at_or_after(key, before);
-    link(entry, before);
-    if (buckets_) add_to_index(entry, hash);
     keys_.store(keys() + 1, std::memory_order_relaxed);
+    if (buckets_) {
+      add_to_index(entry, hash);
+      leave_unlinked(entry);
+    } else {
+      link({prefix_of(key), entry}, before);
+    }
   }
   note_used_bytes();
   return entry;
 }
 
-// Puts a complete entry into the list, behind the nodes that come before it on each level.
-void WriteBuffer::link(Entry* entry, Node** before) {
+// -------------------------------------------------------------------------------------------- linking
+
+void WriteBuffer::leave_unlinked(Entry* entry) {
+  // Others only ever take them all, so that the head which is still there is still right.
+  entry->next_unlinked = unlinked_.load(std::memory_order_relaxed);
+  while (!unlinked_.compare_exchange_weak(entry->next_unlinked, entry, std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+  }
+  if (keys() - linked_.load(std::memory_order_relaxed) < kLinkAtKeys) return;
+  if (std::unique_lock lock(link_mutex_, std::try_to_lock); lock.owns_lock()) link_all_locked();
+}
+
+// Sees to it that every key inserted before the call is in the list.
+void WriteBuffer::link_all() const {
+  if (linked_.load(std::memory_order_acquire) >= keys()) return;
+  std::lock_guard lock(link_mutex_);
+  link_all_locked();
+}
+
+// REQUIRES: link_mutex_
+void WriteBuffer::link_all_locked() const {
+  const std::vector<Place> places = take_unlinked();
+  Node* before[kMaxHeight];
+  std::fill_n(before, kMaxHeight, head_);
+  for (const Place& place : places) {
+    advance(place, before);
+    link(place, before);
+  }
+  linked_.store(linked_.load(std::memory_order_relaxed) + places.size(), std::memory_order_release);
+}
+
+// In key order.
+std::vector<WriteBuffer::Place> WriteBuffer::take_unlinked() const {
+  std::vector<Place> places;
+  places.reserve(keys() - linked_.load(std::memory_order_relaxed));
+  Entry* entry = unlinked_.exchange(nullptr, std::memory_order_acquire);
+  for (; entry != nullptr; entry = entry->next_unlinked) places.push_back({prefix_of(entry->key()), entry});
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+// Puts a complete entry into the list, behind the nodes that come before it on each level, and makes it
+// the last of those.
+void WriteBuffer::link(const Place& place, Node** before) const {
   const int height = random_height();
   const int old_height = height_.load(std::memory_order_relaxed);
   for (int level = old_height; level < height; ++level) before[level] = head_;
   if (height > old_height) height_.store(height, std::memory_order_relaxed);
-  Node* node = new_node(entry, prefix_of(entry->key()), height);
+  Node* node = new_node(place, height);
   for (int level = 0; level < height; ++level) {
     node->links()[level].store(before[level]->next(level), std::memory_order_relaxed);
     before[level]->links()[level].store(node, std::memory_order_release);
+    before[level] = node;
   }
 }
+
+WriteBuffer::Node* WriteBuffer::new_node(const Place& place, int height) const {
+  char* memory = nodes_.allocate(sizeof(Node) + static_cast<size_t>(height) * sizeof(std::atomic<Node*>));
+  Node* node = new (memory) Node{place};
+  for (int level = 0; level < height; ++level) new (node->links() + level) std::atomic<Node*>(nullptr);
+  return node;
+}
+
+int WriteBuffer::random_height() const {
+  // Two fresh bits a level.
+  const uint64_t bits = random_.next() >> 32;
+  return std::min(kMaxHeight, 1 + std::countr_zero(bits | (uint64_t{1} << 30)) / 2);
+}
+
+// Moves `before`, the nodes before some place on each level, on to a later place: up as far as there is
+// something to pass, and down again.
+void WriteBuffer::advance(const Place& place, Node** before) const {
+  const auto next_to_pass = [&](Node* at, int level) {
+    Node* next = at->next(level);
+    return next != nullptr && *next < place ? next : nullptr;
+  };
+  const int height = height_.load(std::memory_order_relaxed);
+  int level = 0;
+  while (level < height && next_to_pass(before[level], level) != nullptr) ++level;
+  if (level == 0) return;
+  Node* at = before[level - 1];
+  while (level-- > 0) {
+    while (Node* next = next_to_pass(at, level)) at = next;
+    before[level] = at;
+  }
+}
+
+// ------------------------------------------------------------------------------------------ searching
 
 void WriteBuffer::undo(Entry* entry) {
   const Version* newest = entry->newest.load(std::memory_order_relaxed);
@@ -219,6 +301,7 @@ void WriteBuffer::add_to_index(Entry* entry, uint64_t hash) {
 WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view to, uint64_t sequence) const {
   constexpr size_t kEnough = 64;
   constexpr double kKeysPerLevel = 4;
+  if (buckets_) link_all();
   Sample sample;
   for (int level = kMaxHeight - 1; level >= 0; --level) {
     sample.keys_per_sample = std::pow(kKeysPerLevel, level);
@@ -238,22 +321,32 @@ WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view 
   return sample;
 }
 
+// ------------------------------------------------------------------------------------------ iterating
+
+// Not when it is made: in a forked child that must not touch a lock. False if there is nothing to iterate over.
+bool WriteBuffer::Iterator::prepare() {
+  if (buffer_ == nullptr) return false;
+  if (!prepared_ && buffer_->buckets_) buffer_->link_all();
+  prepared_ = true;
+  return true;
+}
+
 std::string_view WriteBuffer::Iterator::key() const { return node_->entry->key(); }
 
 void WriteBuffer::Iterator::seek(std::string_view key) {
-  if (buffer_ == nullptr) return;
+  if (!prepare()) return;
   node_ = buffer_->find_at_or_after(key, nullptr);
   settle_forward();
 }
 
 void WriteBuffer::Iterator::first() {
-  if (buffer_ == nullptr) return;
+  if (!prepare()) return;
   node_ = buffer_->head_->next(0);
   settle_forward();
 }
 
 void WriteBuffer::Iterator::last() {
-  if (buffer_ == nullptr) return;
+  if (!prepare()) return;
   node_ = buffer_->find_last();
   settle_backward();
 }
@@ -272,6 +365,8 @@ void WriteBuffer::Iterator::prev() {
 
 void WriteBuffer::Iterator::settle_forward() {
   for (; node_ != nullptr; node_ = node_->next(0)) {
+    // Entries lie in the order in which they came: the next one is far away, and is on its way meanwhile.
+    if (const Node* next = node_->next(0)) next->entry->prefetch();
     version_ = version_at(*node_->entry, sequence_);
     if (version_ != nullptr) return;
   }

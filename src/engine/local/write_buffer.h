@@ -4,23 +4,34 @@
 // sequence it reads at and sees, for each key, the newest version at or below it. Nothing is ever removed: a
 // buffer is dropped whole, when it has been drained and its last reader is gone.
 //
-//   skip list     one small node a key, in key order: for iteration and for draining. Nodes hold the first
-//                 bytes of their keys and lie close together, so that a search stays in the cache
+//   entries       key, and versions newest first: overwriting a hot key costs no search in the list
 //   hash index    bucket → entries, with 16 filter bits in each bucket's word: a get that misses, which is what
 //                 most gets do, costs one load and touches no entry
-//   entries       key, and versions newest first: overwriting a hot key costs no search in the list
+//   skip list     one small node a key, in key order: for iteration and for draining. Nodes hold the first
+//                 bytes of their keys and lie close together, so that a search stays in the cache
+//
+// With an index, insert() leaves a new key out of the list: a commit would spend a third of its time searching
+// there, and gets have no use for it. Such keys are linked later, sorted, each search going on from where the
+// one before ended: by an iterator that is first moved, and by the writer when there are kLinkAtKeys of them.
 //
 // Invariants:
 //  - A node or version is complete before the store that makes it reachable, which is a release; readers follow
 //    with acquire. So whatever a reader can reach, it can read.
 //  - Along a chain of versions, sequences strictly fall (in a transaction's own buffer they are positions).
 //  - A version that a reader's sequence covers was reachable before that sequence was published.
+//  - The keys in the list are the first linked_ of the keys_ that were inserted. So whoever finds linked_ at or
+//    above keys_, which counts at least what its sequence covers, finds all of that in the list.
+//
+// Who waits: find(), never. An iterator's first move may wait for a thread that is linking, be it the writer; but
+// only for work that it would have to do itself, and that kLinkAtKeys bounds: 3 ms, where a key takes 0.2 us.
+// The writer does not wait even then.
 
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -79,34 +90,50 @@ class WriteBuffer {
 
  private:
   static constexpr int kMaxHeight = 12;  // a quarter go one higher: good for 4^12 keys
+  // More would make it hardly any cheaper, and iterators wait for longer.
+  static constexpr size_t kLinkAtKeys = 16 << 10;
 
+  struct Place;
   struct Node;
 
   Entry* new_entry(std::string_view key, uint32_t hash);
-  Node* new_node(Entry* entry, uint64_t prefix, int height);
-  void link(Entry* entry, Node** before);
-  int random_height();
+  void note_used_bytes();
+  static const Version* version_at(const Entry& entry, uint64_t sequence);
+
+  Entry* find_in_index(std::string_view key, uint64_t hash) const;
+  void add_to_index(Entry* entry, uint64_t hash);
+
+  // The list and what is not in it yet change under a const reader's hands, too.
+  void leave_unlinked(Entry* entry);
+  void link_all() const;
+  void link_all_locked() const;
+  std::vector<Place> take_unlinked() const;
+  void link(const Place& place, Node** before) const;
+  Node* new_node(const Place& place, int height) const;
+  int random_height() const;
+  void advance(const Place& place, Node** before) const;
   Node* find_at_or_after(std::string_view key, Node** before) const;
   Node* find_last_before(std::string_view key) const;
   Node* find_last() const;
   Entry* find_in_list(std::string_view key, Node** before) const;
-  Entry* find_in_index(std::string_view key, uint64_t hash) const;
-  void add_to_index(Entry* entry, uint64_t hash);
-  static const Version* version_at(const Entry& entry, uint64_t sequence);
-  void note_used_bytes();
 
   Arena entries_;
-  Arena nodes_;
-  Node* head_;
-  std::atomic<int> height_{1};
-  FastRandom random_;
   size_t bucket_mask_ = 0;
   std::unique_ptr<std::atomic<uint64_t>[]> buckets_;
   std::atomic<size_t> used_bytes_{0};
   std::atomic<size_t> keys_{0};
+
+  mutable std::atomic<Entry*> unlinked_{nullptr};  // the newest; each leads to the one before it
+  mutable std::mutex link_mutex_;                  // guards the changing side of what follows
+  mutable std::atomic<size_t> linked_{0};
+  mutable Arena nodes_;
+  mutable std::atomic<int> height_{1};
+  mutable FastRandom random_;
+  Node* head_;
 };
 
-// Goes over the keys that have a version at or below `sequence`, erased ones included.
+// Goes over the keys that have a version at or below `sequence`, erased ones included: all that were inserted
+// before its first move. Of keys inserted since, it may miss some.
 class WriteBuffer::Iterator {
  public:
   Iterator() = default;  // over nothing
@@ -123,11 +150,13 @@ class WriteBuffer::Iterator {
   const Version& version() const { return *version_; }
 
  private:
+  bool prepare();
   void settle_forward();
   void settle_backward();
 
   const WriteBuffer* buffer_ = nullptr;
   uint64_t sequence_ = 0;
+  bool prepared_ = false;
   Node* node_ = nullptr;
   const Version* version_ = nullptr;
 };

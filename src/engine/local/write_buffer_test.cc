@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <string>
@@ -97,6 +98,72 @@ TEST_P(WriteBufferTest, MatchesAMapUnderRandomInserts) {
   EXPECT_FALSE(at.valid());
 }
 
+TEST_P(WriteBufferTest, EachNewIteratorSeesTheKeysInsertedSinceTheLast) {
+  buffer_.insert("b", 1, "first");
+  EXPECT_EQ(keys_at(buffer_, kAll), std::vector<std::string>{"b"});
+  buffer_.insert("c", 2, std::nullopt);
+  buffer_.insert("a", 3, "third");
+  EXPECT_EQ(keys_at(buffer_, kAll), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(keys_at(buffer_, 2), (std::vector<std::string>{"b", "c"}));
+  buffer_.insert("bb", 4, "fourth");
+  WriteBuffer::Iterator at(&buffer_, kAll);
+  at.seek("bb");
+  ASSERT_TRUE(at.valid());
+  EXPECT_EQ(at.key(), "bb");
+  at.last();
+  ASSERT_TRUE(at.valid());
+  EXPECT_EQ(at.key(), "c");
+  EXPECT_TRUE(at.version().erased);
+}
+
+TEST_P(WriteBufferTest, IteratorSeesTheVersionsOfAKeyWrittenAgainBeforeItWasLinked) {
+  buffer_.insert("key", 1, "first");
+  buffer_.insert("key", 2, std::nullopt);
+  buffer_.insert("key", 3, "third");
+  const std::vector<std::string> expected = {"", "first", "", "third"};
+  for (uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    WriteBuffer::Iterator at(&buffer_, sequence);
+    at.first();
+    ASSERT_TRUE(at.valid());
+    EXPECT_EQ(at.version().sequence, sequence);
+    EXPECT_EQ(at.version().erased, sequence == 2);
+    EXPECT_EQ(at.version().value(), expected[sequence]);
+  }
+  EXPECT_EQ(keys_at(buffer_, 0), std::vector<std::string>{});
+}
+
+TEST_P(WriteBufferTest, IteratorStaysRightWhileOthersLinkAroundIt) {
+  for (uint64_t i = 0; i < 100; ++i) buffer_.insert(std::to_string(1000 + 10 * i), i + 1, "old");
+  WriteBuffer::Iterator old(&buffer_, 100);
+  old.first();
+  for (uint64_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(old.valid());
+    ASSERT_EQ(old.key(), std::to_string(1000 + 10 * i));
+    buffer_.insert(std::to_string(1000 + 10 * i + 5), 101 + i, "new");
+    ASSERT_EQ(keys_at(buffer_, kAll).size(), 101 + i);
+    old.next();
+  }
+  EXPECT_FALSE(old.valid());
+  old.last();
+  ASSERT_TRUE(old.valid());
+  EXPECT_EQ(old.key(), "1990");
+}
+
+// More than the writer leaves unlinked; and order that comes from the keys alone, beyond their first bytes.
+TEST_P(WriteBufferTest, ManyKeysAreLinkedInOrderWhicheverWayTheyCame) {
+  constexpr uint64_t kKeys = 50021;
+  const auto key_of = [](uint64_t i) { return "prefix:" + std::to_string(100000 + i); };
+  for (uint64_t i = 0; i < kKeys; ++i) buffer_.insert(key_of(i * 7919 % kKeys), i + 1, "v");
+  EXPECT_EQ(buffer_.keys(), kKeys);
+  WriteBuffer::Iterator at(&buffer_, kAll);
+  at.first();
+  for (uint64_t i = 0; i < kKeys; ++i, at.next()) {
+    ASSERT_TRUE(at.valid());
+    ASSERT_EQ(at.key(), key_of(i));
+  }
+  EXPECT_FALSE(at.valid());
+}
+
 TEST(WriteBufferUndoTest, UndoBringsBackWhatWasThere) {
   WriteBuffer buffer(0);
   buffer.insert("key", 1, "first");
@@ -135,6 +202,32 @@ TEST(WriteBufferThreadTest, ReadersSeeEverythingUpToThePublishedSequence) {
   }
   for (uint64_t sequence = 1; sequence <= kLast; ++sequence) {
     buffer.insert(key_of(sequence), sequence, std::to_string(sequence));
+    published.store(sequence, std::memory_order_release);
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(failed);
+}
+
+// Readers and the writer link at the same time, and each reader finds all that its sequence covers.
+TEST(WriteBufferThreadTest, IteratorsAreCompleteWhoeverLinks) {
+  WriteBuffer buffer(1 << 20);
+  std::atomic<uint64_t> published{0};
+  constexpr uint64_t kLast = 60000;
+  const auto key_of = [](uint64_t i) { return std::to_string(i * 7919 % 1000003); };
+  std::vector<std::thread> readers;
+  std::atomic<bool> failed{false};
+  for (int reader = 0; reader < 2; ++reader) {
+    readers.emplace_back([&] {
+      uint64_t sequence = 0;
+      while (sequence < kLast && !failed) {
+        sequence = published.load(std::memory_order_acquire);
+        const std::vector<std::string> keys = keys_at(buffer, sequence);
+        if (keys.size() != sequence || !std::is_sorted(keys.begin(), keys.end())) failed = true;
+      }
+    });
+  }
+  for (uint64_t sequence = 1; sequence <= kLast; ++sequence) {
+    buffer.insert(key_of(sequence), sequence, "value");
     published.store(sequence, std::memory_order_release);
   }
   for (std::thread& reader : readers) reader.join();
