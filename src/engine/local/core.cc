@@ -50,6 +50,7 @@ Core::Core(std::string path, const LocalOptions& options, Contents contents, Own
       drained_(tree_->current()->meta().drained_sequence) {
   drain_.end = contents.end;
   active_ = contents.buffer;
+  active_bytes_.store(active_->used_bytes(), std::memory_order_relaxed);
   view_ = std::make_shared<const View>(View{std::move(contents.buffer), nullptr, tree_->current()});
 }
 
@@ -163,7 +164,8 @@ Result<uint64_t> Core::append_commit(Patience patience) {
     active_->insert(key, sequence, value);
   });
   appended_.store(sequence, std::memory_order_release);
-  commits_.fetch_add(1, std::memory_order_relaxed);
+  active_bytes_.store(active_->used_bytes(), std::memory_order_relaxed);
+  commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (options_.durability != Durability::kFull || !journal_) advance_visible();
   return sequence;
 }
@@ -235,6 +237,8 @@ void Core::freeze() {
   drain_.target = appended_.load(std::memory_order_relaxed);
   if (journal_) drain_.end = journal_->seal();
   drained_rows_.store(0, std::memory_order_relaxed);
+  frozen_rows_.store(active_->keys(), std::memory_order_relaxed);
+  active_bytes_.store(0, std::memory_order_relaxed);
   active_ = std::make_shared<WriteBuffer>(options_.buffer_bytes);
   publish({active_, now->active, now->generation});
   has_frozen_.store(true, std::memory_order_release);
@@ -243,15 +247,14 @@ void Core::freeze() {
 }
 
 // By how much of a buffer the drain is behind the writers; negative if it is ahead.
-double Core::drain_arrears() {
+// Asked at each commit, so without a lock.
+double Core::drain_arrears() const {
   if (!has_frozen_.load(std::memory_order_acquire)) return -1;
-  const std::shared_ptr<const View> now = view();
-  if (!now->frozen) return -1;
-  const double filled =
-      static_cast<double>(now->active->used_bytes()) / static_cast<double>(options_.buffer_bytes);
-  const double drained = static_cast<double>(drained_rows_.load(std::memory_order_relaxed)) /
-                         static_cast<double>(now->frozen->keys() + 1);
-  return filled - drained;
+  const auto part = [](const std::atomic<size_t>& some, size_t all) {
+    return static_cast<double>(some.load(std::memory_order_relaxed)) / static_cast<double>(all);
+  };
+  return part(active_bytes_, options_.buffer_bytes) -
+         part(drained_rows_, frozen_rows_.load(std::memory_order_relaxed) + 1);
 }
 
 // Slows a writer down in proportion, so that the frozen buffer is gone when the active one is full.

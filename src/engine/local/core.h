@@ -111,7 +111,6 @@ class Core {
     uint64_t target = 0;         // the last sequence of the frozen buffer
     Journal::Position end;       // where the journal goes on behind it
     WriteBuffer::Iterator next;  // the first row not in the tree yet
-    size_t rows_done = 0;
   };
   struct OvertakenGeneration {
     std::weak_ptr<const Generation> generation;
@@ -126,7 +125,7 @@ class Core {
 
   Status make_room();
   void freeze();
-  double drain_arrears();
+  double drain_arrears() const;
   void help_draining();
   Status drain_until(uint64_t sequence);
   Status drain_slice();
@@ -174,7 +173,10 @@ class Core {
   size_t slice_rows_;  // up to drain_slice_rows; fewer while slices take too long
   std::atomic<uint64_t> drained_;
   std::atomic<bool> has_frozen_{false};
-  std::atomic<size_t> drained_rows_{0};  // of the frozen buffer
+  // How far the active buffer is filled, and the frozen one drained.
+  std::atomic<size_t> active_bytes_{0};
+  std::atomic<size_t> frozen_rows_{0};
+  std::atomic<size_t> drained_rows_{0};
   std::atomic<uint64_t> drains_{0};
   std::atomic<uint64_t> slices_{0};
   std::atomic<uint64_t> longest_slice_us_{0};
