@@ -7,6 +7,8 @@
 
 #include "base/coding.h"
 #include "engine/local/page_tree.h"
+#include "engine/local/path_checker.h"
+#include "engine/local/tree_check.h"
 
 namespace {
 

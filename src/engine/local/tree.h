@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "engine/engine.h"
 #include "engine/local/page_tree.h"
+#include "engine/local/path_checker.h"
 #include "engine/local/store_meta.h"
 
 struct MDB_env;

@@ -1,0 +1,146 @@
+#include "engine/local/path_checker.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "engine/local/page_reading.h"
+
+namespace lapse::engine {
+
+Status PathChecker::check_erase(std::string_view key) {
+  if (tree_->root_.page == kNoPage) return Status();
+  LAPSE_TRY(find_leaf(key));
+  LAPSE_TRY(check_old_value(key).status());
+  return check_neighbours();
+}
+
+// A put splits pages, but never merges them. Yet a leaf that shrinks may be merged by a later erase
+// in the one beside it, whose check would have taken it for full.
+Status PathChecker::check_put(std::string_view key, size_t value_bytes) {
+  if (tree_->root_.page == kNoPage) return Status();
+  LAPSE_TRY(find_leaf(key));
+  LAPSE_TRY_ASSIGN(const size_t old_bytes, check_old_value(key));
+  const bool inlined = kNodeHeader + key.size() + value_bytes <= tree_->max_node_bytes();
+  return (inlined ? value_bytes : kBigValueBytes) < old_bytes ? check_neighbours() : Status();
+}
+
+Status PathChecker::find_leaf(std::string_view key) {
+  const Step& leaf = path_[tree_->root_.depth - 1];
+  if (have_leaf_ && compare_bytes(leaf.low, key) <= 0 &&
+      (leaf.high.data() == nullptr || compare_bytes(key, leaf.high) < 0)) {
+    return Status();
+  }
+  have_leaf_ = false;
+  LAPSE_TRY(walk_to(key));
+  have_leaf_ = true;
+  return Status();
+}
+
+Status PathChecker::walk_to(std::string_view key) {
+  path_[0] = Step();
+  path_[0].number = tree_->root_.page;
+  LAPSE_TRY(visit(&path_[0], 0));
+  for (unsigned level = 0; level + 1 < tree_->root_.depth; ++level) {
+    Step& step = path_[level];
+    if (!tree_->branch_slot(step.page, step.count, key, &step.index)) {
+      return tree_->describe(step.number, PageTree::Kind::kBranch);
+    }
+    LAPSE_TRY(visit_child(&path_, level));
+  }
+  return Status();
+}
+
+// The child that the step at `level` stands on becomes the step below it, standing on its first
+// node.
+Status PathChecker::visit_child(Path* path, unsigned level) {
+  const Step& step = (*path)[level];
+  const auto node = [&](unsigned index) { return step.page + slot_of(step.page, index); };
+  Step child;
+  child.number = child_of(node(step.index));
+  child.low = step.index > 0 ? key_of(node(step.index)) : step.low;
+  child.high = step.index + 1 < step.count ? key_of(node(step.index + 1)) : step.high;
+  LAPSE_TRY(visit(&child, level + 1));
+  (*path)[level + 1] = child;
+  return Status();
+}
+
+// The bounds are checked each time: that is how a page with two parents is found.
+Status PathChecker::visit(Step* step, unsigned level) {
+  const PageTree::Kind kind = tree_->kind_at(level);
+  if (!checked_.contains(step->number)) {
+    LAPSE_TRY(tree_->check_page(step->number, kind));
+    checked_.insert(step->number);
+  } else {
+    LAPSE_TRY(tree_->check_header(step->number, kind));  // the same page may be at another level
+  }
+  step->page = tree_->map_ + step->number * tree_->page_bytes_;
+  step->count = count_of(step->page);
+  return tree_->check_bounds(step->number, kind, step->low, step->high);
+}
+
+// Of all pages on the path but the root, which has none.
+Status PathChecker::check_neighbours() {
+  for (unsigned level = 1; level < tree_->root_.depth; ++level) {
+    if (guarded_[level] == path_[level].number) continue;
+    LAPSE_TRY(check_side(level, Side::kLeft));
+    LAPSE_TRY(check_side(level, Side::kRight));
+    guarded_[level] = path_[level].number;
+  }
+  return Status();
+}
+
+// A branch is rebalanced with the one beside it, and the lowest key below that is looked up. A leaf
+// is merged with the one beside it, and the result, if it is still below a quarter full, with the
+// next. What a neighbour holds is not deleted without a check of its own, so once the neighbours'
+// contents add up to a quarter of a page, they cannot be merged any further.
+Status PathChecker::check_side(unsigned level, Side side) {
+  const unsigned leaf = tree_->root_.depth - 1U;
+  Path path;
+  std::copy_n(path_.begin(), level, path.begin());
+  size_t used_bytes = 0;
+  unsigned from = level;
+  while (used_bytes < (tree_->page_bytes_ - kPageHeader) / 4 && step_aside(&path, &from, side)) {
+    for (unsigned above = from; above < level; ++above) {
+      LAPSE_TRY(visit_child(&path, above));
+      Step& step = path[above + 1];
+      if (side == Side::kLeft) step.index = step.count - 1;
+    }
+    if (level < leaf) {
+      path[level].index = 0;
+      for (unsigned above = level; above < leaf; ++above) LAPSE_TRY(visit_child(&path, above));
+      return Status();
+    }
+    const char* page = path[leaf].page;
+    used_bytes += tree_->page_bytes_ - kPageHeader - (upper_of(page) - lower_of(page));
+    from = level;
+  }
+  return Status();
+}
+
+// Moves the nearest step above `*level` that can move; false at the tree's edge.
+bool PathChecker::step_aside(Path* path, unsigned* level, Side side) {
+  while (*level > 0) {
+    Step& step = (*path)[--*level];
+    if (side == Side::kLeft && step.index > 0) return --step.index, true;
+    if (side == Side::kRight && step.index + 1 < step.count) return ++step.index, true;
+  }
+  return false;
+}
+
+// How much room the key's value takes in the leaf, 0 if there is none. If it is long, its run is
+// checked: liblmdb frees as many pages as the run claims to have.
+Result<size_t> PathChecker::check_old_value(std::string_view key) {
+  const Step& leaf = path_[tree_->root_.depth - 1];
+  bool found = false;
+  unsigned slot = 0;
+  if (!tree_->leaf_slot(leaf.page, leaf.count, key, &slot, &found)) {
+    return tree_->describe(leaf.number, PageTree::Kind::kLeaf);
+  }
+  if (!found) return size_t{0};
+  const char* node = leaf.page + slot_of(leaf.page, slot);
+  if (node_flags_of(node) != kBigValue) return value_bytes_of(node);
+  LAPSE_TRY(tree_->check_run(leaf.number, node));
+  return kBigValueBytes;
+}
+
+}  // namespace lapse::engine

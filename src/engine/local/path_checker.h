@@ -1,0 +1,60 @@
+// PathChecker: says whether liblmdb can be let loose on a key: ask before each mdb_put() and mdb_del().
+//
+// Everything that liblmdb may touch then is checked as thoroughly as check_tree() does it: the
+// pages on the path, and the overflow run of the key's present value; for an erase, and for a put
+// that makes its leaf smaller, also the neighbours at each level, with which liblmdb merges, below
+// a neighbouring branch its lowest leaf, whose first key is looked up, and beyond a neighbouring
+// leaf, while they are so empty that they may be merged too, the next ones. A page is checked once,
+// and keys that arrive in order cost little more than the search in their leaf.
+//
+// The tree is the committed state that the write transaction began with: pages written since are
+// liblmdb's own. The list of free pages is not covered: check_free_list() does that.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <unordered_set>
+
+#include "engine/local/page_tree.h"
+#include "lapse/status.h"
+
+namespace lapse::engine {
+
+class PathChecker {
+ public:
+  explicit PathChecker(const PageTree* tree) : tree_(tree) {}
+  Status check_put(std::string_view key, size_t value_bytes);
+  Status check_erase(std::string_view key);
+
+ private:
+  // A page, and the keys that may be in it: [low, high). high.data() == nullptr: no upper bound.
+  struct Step {
+    uint64_t number = kNoPage;
+    const char* page = nullptr;
+    unsigned index = 0;
+    unsigned count = 0;
+    std::string_view low;
+    std::string_view high;
+  };
+  using Path = std::array<Step, kMaxDepth>;
+  enum class Side { kLeft, kRight };
+
+  Status find_leaf(std::string_view key);
+  Status walk_to(std::string_view key);
+  Status check_neighbours();
+  Status check_side(unsigned level, Side side);
+  static bool step_aside(Path* path, unsigned* level, Side side);
+  Status visit_child(Path* path, unsigned level);
+  Status visit(Step* step, unsigned level);
+  Result<size_t> check_old_value(std::string_view key);
+
+  const PageTree* tree_;
+  Path path_;
+  std::array<uint64_t, kMaxDepth> guarded_{};  // per level, the page whose neighbours are checked
+  bool have_leaf_ = false;                     // path_ leads to a checked leaf
+  std::unordered_set<uint64_t> checked_;
+};
+
+}  // namespace lapse::engine
