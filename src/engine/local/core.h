@@ -15,7 +15,8 @@
 //  - There is at most one frozen buffer, and freezing waits for it.
 //
 // Locks, in the order in which they may be taken: the writer's token, commit_mutex_, drain_mutex_,
-// view_mutex_. Readers take only the last, for as long as it takes to copy a pointer.
+// view_mutex_. Readers take only the last, for as long as it takes to copy a pointer; a cursor's first move may
+// also take a buffer's own lock, under which nothing else is taken (write_buffer.h says for how long).
 
 #pragma once
 
