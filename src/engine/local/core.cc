@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kRetryDrainMs = 100;    // after a full disk
 constexpr size_t kFirstSliceRows = 1024;  // then as many as take a good while, and no longer
+constexpr size_t kRowsAhead = 16;
 constexpr uint64_t kSlowSliceUs = 100'000;
 constexpr uint64_t kQuickSliceUs = 30'000;
 constexpr size_t kSmallJournalBytes = 1 << 20;  // left behind at close rather than drained
@@ -155,6 +156,7 @@ Result<uint64_t> Core::append_commit(Patience patience) {
     record_.assign(kRecordHeaderBytes, '\0');
     for_each_write([&](std::string_view key, std::optional<std::string_view> value) {
       append_write(&record_, {key, value});
+      active_->expect(key);
     });
     if (patience == Patience::kNone && !journal_->fits(record_)) return must_wait();
     LAPSE_TRY(journal_->append(&record_, sequence));
@@ -313,6 +315,7 @@ Result<StoreMeta> Core::write_slice(TreeBatch* batch, WriteBuffer::Iterator* nex
   *rows = 0;
   size_t bytes = 0;
   while (next->valid() && *rows < slice_rows_ && bytes < options_.drain_slice_bytes) {
+    if (*rows % kRowsAhead == 0) next->expect(kRowsAhead);
     const WriteBuffer::Version& version = next->version();
     LAPSE_TRY(version.erased ? batch->erase(next->key()) : batch->put(next->key(), version.value()));
     bytes += next->key().size() + version.value_bytes;

@@ -103,6 +103,10 @@ WriteBuffer::Entry* WriteBuffer::new_entry(std::string_view key, uint32_t hash) 
   return new (memory) Entry{nullptr, nullptr, nullptr, hash, static_cast<uint32_t>(key.size())};
 }
 
+void WriteBuffer::expect(std::string_view key) const {
+  if (buckets_) __builtin_prefetch(&buckets_[checksum(key, 0) & bucket_mask_], /*rw=*/1);
+}
+
 WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
                                         std::optional<std::string_view> value) {
   Node* before[kMaxHeight];
@@ -363,10 +367,15 @@ void WriteBuffer::Iterator::prev() {
   settle_backward();
 }
 
+// Entries lie in the order in which they came, so each is far from the next. Asked for together, they arrive
+// together.
+void WriteBuffer::Iterator::expect(size_t keys) const {
+  Node* node = node_;
+  for (; node != nullptr && keys > 0; node = node->next(0), --keys) node->entry->prefetch();
+}
+
 void WriteBuffer::Iterator::settle_forward() {
   for (; node_ != nullptr; node_ = node_->next(0)) {
-    // Entries lie in the order in which they came: the next one is far away, and is on its way meanwhile.
-    if (const Node* next = node_->next(0)) next->entry->prefetch();
     version_ = version_at(*node_->entry, sequence_);
     if (version_ != nullptr) return;
   }

@@ -60,6 +60,8 @@ class WriteBuffer {
   WriteBuffer(const WriteBuffer&) = delete;
   WriteBuffer& operator=(const WriteBuffer&) = delete;
 
+  // A hint: insert() will come for this key soon. What it looks at first is fetched from memory meanwhile.
+  void expect(std::string_view key) const;
   // No value means erased. Of one key, sequences must not fall.
   Entry* insert(std::string_view key, uint64_t sequence, std::optional<std::string_view> value);
   // Takes back an entry's newest version. Only where there are no other readers: in a transaction.
@@ -144,6 +146,8 @@ class WriteBuffer::Iterator {
   void last();
   void next();
   void prev();
+  // A hint: next() will come for so many keys.
+  void expect(size_t keys) const;
 
   bool valid() const { return node_ != nullptr; }
   std::string_view key() const;
