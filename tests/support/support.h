@@ -91,8 +91,7 @@ testing::AssertionResult has_code(StatusCode code, const Status& status);
 
 #define EXPECT_OK(expression) EXPECT_TRUE(::lapse::is_ok(::lapse::internal::to_status((expression))))
 #define EXPECT_CODE(code, expression) \
-  EXPECT_TRUE(                        \
-      ::lapse::has_code(::lapse::StatusCode::code, ::lapse::internal::to_status((expression))))
+  EXPECT_TRUE(::lapse::has_code(::lapse::StatusCode::code, ::lapse::internal::to_status((expression))))
 
 // For steps that a test takes for granted: the value, or an exception that fails the test.
 inline void must(const Status& status) {

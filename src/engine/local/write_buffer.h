@@ -12,7 +12,7 @@
 //
 // With an index, insert() leaves a new key out of the list: a commit would spend a third of its time searching
 // there, and gets have no use for it. Such keys are linked later, sorted, each search going on from where the
-// one before ended: by an iterator that is first moved, and by the writer when there are kLinkAtKeys of them.
+// one before ended: by an iterator that is first moved, by sample(), and by the writer when kLinkAtKeys have come.
 //
 // Invariants:
 //  - A node or version is complete before the store that makes it reachable, which is a release; readers follow
@@ -22,7 +22,7 @@
 //  - The keys in the list are the first linked_ of the keys_ that were inserted. So whoever finds linked_ at or
 //    above keys_, which counts at least what its sequence covers, finds all of that in the list.
 //
-// Who waits: find(), never. An iterator's first move may wait for a thread that is linking, be it the writer; but
+// Who waits: find(), never. An iterator's first move may wait for a thread that is linking, be it the writer, but
 // only for work that it would have to do itself, and that kLinkAtKeys bounds: 3 ms, where a key takes 0.2 us.
 // The writer does not wait even then.
 
