@@ -160,6 +160,32 @@ TEST_P(LongKeyConformance, EraseLeavesNoTrace) {
   }
 }
 
+TEST_P(LongKeyConformance, EraseLeavesNoTraceAmongOtherLongKeys) {
+  Map kept;
+  for (char first : {'a', 'm', 'z'}) kept[std::string(1200, first)] = "kept";
+  const std::string erased(1200, 'k');
+  put(*engine_, erased, "first come");
+  put_all(*engine_, kept);
+  erase(*engine_, erased);
+  must(engine_->checkpoint());
+  const uint64_t rows = engine_->stats().entries_in_tree;
+  for (int round = 0; round < 3; ++round) {
+    put(*engine_, erased, "value");
+    must(engine_->checkpoint());
+    EXPECT_GT(engine_->stats().entries_in_tree, rows);
+    put(*engine_, std::string(1200, 'z'), "kept");
+    erase(*engine_, erased);
+    must(engine_->checkpoint());
+    EXPECT_EQ(rows, engine_->stats().entries_in_tree) << "round " << round;
+    EXPECT_TRUE(holds(*engine_, kept));
+  }
+  for (const auto& [key, value] : kept) {  // in order: those that stay stand behind those that go
+    erase(*engine_, key);
+    must(engine_->checkpoint());
+  }
+  EXPECT_EQ(0U, engine_->stats().entries_in_tree);
+}
+
 TEST_P(LongKeyConformance, OverwriteKeepsOneEntry) {
   const std::string key(1500, 'k');
   for (const char* value : {"one", "two", ""}) {

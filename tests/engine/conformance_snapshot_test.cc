@@ -188,6 +188,26 @@ TEST_P(SnapshotConformance, IsGoodForManyThreadsAtOnce) {
   for (std::thread& reader : readers) reader.join();
 }
 
+TEST_P(SnapshotConformance, SpaceIsUsedAgainOnceTheyAreGone) {
+  const std::string value(10000, 'v');
+  auto overwrite = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      put(*engine_, "key", value);
+      must(engine_->checkpoint());
+      auto passing = must(engine_->snapshot());
+    }
+    return engine_->stats().tree_file_bytes;
+  };
+  overwrite(10);
+  {
+    auto held = must(engine_->snapshot());
+    overwrite(30);
+    EXPECT_EQ(value, get(*held, "key"));
+  }
+  const uint64_t grown = overwrite(5);
+  EXPECT_LE(overwrite(100), grown + 10 * value.size());
+}
+
 TEST_P(SnapshotConformance, HeldOnesAreCounted) {
   if (config_.between != EngineConfig::Between::kNothing) GTEST_SKIP() << "drains on its own terms";
   put(*engine_, "key", "1");
