@@ -25,6 +25,10 @@ Status PageTree::check_header(uint64_t number, Kind kind) const {
   return Status();
 }
 
+uint64_t PageTree::run_pages(uint64_t first) const {
+  return load_le<uint32_t>(map_ + first * page_bytes_ + 12);
+}
+
 // Longer values go to overflow runs, so that at least two nodes fit any page.
 size_t PageTree::max_node_bytes() const { return (((page_bytes_ - kPageHeader) / 2) & ~size_t{1}) - 2; }
 
@@ -123,7 +127,7 @@ Status PageTree::check_bounds(uint64_t number, Kind kind, std::string_view low, 
 Status PageTree::check_run(uint64_t number, const char* node) const {
   const auto first = load_le<uint64_t>(value_bytes_at(node));
   LAPSE_TRY(check_header(first, Kind::kOverflow));
-  const uint64_t pages = load_le<uint32_t>(map_ + first * page_bytes_ + 12);
+  const uint64_t pages = run_pages(first);
   const uint64_t needed = (value_bytes_of(node) + kPageHeader + page_bytes_ - 1) / page_bytes_;
   if (pages < needed || pages > readable_pages_ - first) {
     return damaged(first, "a run of " + std::to_string(pages) + " pages, where leaf " +

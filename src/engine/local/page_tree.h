@@ -83,6 +83,7 @@ class PageTree {
   Status check_slots(uint64_t number, const char* page, Kind kind) const;
   Status check_bounds(uint64_t number, Kind kind, std::string_view low, std::string_view high) const;
   Status check_run(uint64_t number, const char* node) const;
+  uint64_t run_pages(uint64_t first) const;  // as the run says; REQUIRES: its header was checked
   size_t max_node_bytes() const;
   size_t node_bytes(const char* page, size_t offset, Kind kind) const;
   [[gnu::cold]] Status describe(uint64_t number, Kind kind) const;

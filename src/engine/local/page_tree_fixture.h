@@ -210,7 +210,9 @@ inline bool read_everything(Image* image, const TreeMeta& meta, const Model& mod
 
 inline bool check_paths(Image* image, const TreeMeta& meta, const Model& model) {
   const PageTree tree(image->data(), meta);
-  PathChecker checker(&tree);
+  const auto free = check_free_list(image->data(), meta);
+  if (!free.ok()) return false;
+  PathChecker checker(&tree, &free->pages);
   for (const auto& [key, value] : model) {
     if (!checker.check_erase(key).ok()) return false;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/coding.h"
 #include "base/try.h"
 #include "engine/local/page_reading.h"
 
@@ -69,6 +70,7 @@ Status PathChecker::visit(Step* step, unsigned level) {
   const PageTree::Kind kind = tree_->kind_at(level);
   if (!checked_.contains(step->number)) {
     LAPSE_TRY(tree_->check_page(step->number, kind));
+    LAPSE_TRY(check_not_free(step->number));
     checked_.insert(step->number);
   } else {
     LAPSE_TRY(tree_->check_header(step->number, kind));  // the same page may be at another level
@@ -140,7 +142,14 @@ Result<size_t> PathChecker::check_old_value(std::string_view key) {
   const char* node = leaf.page + slot_of(leaf.page, slot);
   if (node_flags_of(node) != kBigValue) return value_bytes_of(node);
   LAPSE_TRY(tree_->check_run(leaf.number, node));
+  const auto first = load_le<uint64_t>(value_bytes_at(node));
+  const uint64_t pages = tree_->run_pages(first);
+  for (uint64_t page = first; page < first + pages; ++page) LAPSE_TRY(check_not_free(page));
   return kBigValueBytes;
+}
+
+Status PathChecker::check_not_free(uint64_t page) const {
+  return free_pages_->contains(page) ? damaged(page, "it is in use, but listed as free") : Status();
 }
 
 }  // namespace lapse::engine

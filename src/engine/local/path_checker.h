@@ -8,7 +8,9 @@
 // and keys that arrive in order cost little more than the search in their leaf.
 //
 // The tree is the committed state that the write transaction began with: pages written since are
-// liblmdb's own. The list of free pages is not covered: check_free_list() does that.
+// liblmdb's own. The list of free pages is not covered: check_free_list() does that. No page that is
+// touched may be in it: liblmdb may have given it to another part of the tree already, and aborts when it
+// is to copy a page onto itself.
 
 #pragma once
 
@@ -17,6 +19,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "engine/local/page_set.h"
 #include "engine/local/page_tree.h"
 #include "lapse/status.h"
 
@@ -24,7 +27,8 @@ namespace lapse::engine {
 
 class PathChecker {
  public:
-  explicit PathChecker(const PageTree* tree) : tree_(tree) {}
+  // `free_pages` is from check_free_list(). Both must outlive the checker.
+  PathChecker(const PageTree* tree, const PageSet* free_pages) : tree_(tree), free_pages_(free_pages) {}
   Status check_put(std::string_view key, size_t value_bytes);
   Status check_erase(std::string_view key);
 
@@ -49,8 +53,10 @@ class PathChecker {
   Status visit_child(Path* path, unsigned level);
   Status visit(Step* step, unsigned level);
   Result<size_t> check_old_value(std::string_view key);
+  Status check_not_free(uint64_t page) const;
 
   const PageTree* tree_;
+  const PageSet* free_pages_;
   Path path_;
   std::array<uint64_t, kMaxDepth> guarded_{};  // per level, the page whose neighbours are checked
   bool have_leaf_ = false;                     // path_ leads to a checked leaf

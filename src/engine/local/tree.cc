@@ -228,15 +228,16 @@ Status Generation::verify() const {
                                                     (rows == meta_.rows ? ", but not the same ones" : "")));
 }
 
-Status Generation::check_free_list() const {
+Result<FreePages> Generation::check_free_list() const {
   const auto* map = static_cast<const TreeEnvironment::Map*>(map_.get());
-  return with_path(engine::check_free_list(map->data, pages_meta_).status());
+  Result<FreePages> free = engine::check_free_list(map->data, pages_meta_);
+  if (!free.ok()) return with_path(free.status());
+  return free;
 }
 
 Result<uint64_t> Generation::free_bytes() const {
-  const auto* map = static_cast<const TreeEnvironment::Map*>(map_.get());
-  LAPSE_TRY_ASSIGN(const uint64_t pages, engine::check_free_list(map->data, pages_meta_));
-  return pages * pages_meta_.page_bytes;
+  LAPSE_TRY_ASSIGN(const FreePages free, check_free_list());
+  return free.count * pages_meta_.page_bytes;
 }
 
 // ---------------------------------------------------------------------------------------- TreeCursor
@@ -365,15 +366,14 @@ Status TreeCursor::load() {
 
 // ----------------------------------------------------------------------------------------- TreeBatch
 
-TreeBatch::TreeBatch(const std::string& path, MDB_cursor* cursor, const Generation* checked,
+TreeBatch::TreeBatch(const std::string& path, MDB_cursor* cursor, std::optional<PathChecker> checker,
                      const StoreMeta& meta)
     : path_(path),
       cursor_(cursor),
+      checker_(std::move(checker)),
       rows_(meta.rows),
       row_sum_(meta.row_sum),
-      next_long_key_id_(meta.next_long_key_id) {
-  if (checked != nullptr) checker_.emplace(&checked->pages());
-}
+      next_long_key_id_(meta.next_long_key_id) {}
 
 void TreeBatch::tally(StoreMeta* meta) const {
   meta->rows = rows_;
@@ -583,7 +583,7 @@ Status Tree::fill_new_file(const std::string& path, StoreMeta* meta, const FillS
       LAPSE_TRY(environment.resize_map(2 * environment.map_bytes()));
     WriteTransaction transaction(&environment);
     LAPSE_TRY(transaction.begin());
-    TreeBatch batch(path, transaction.cursor(), nullptr, *meta);
+    TreeBatch batch(path, transaction.cursor(), std::nullopt, *meta);
     LAPSE_TRY_ASSIGN(more, fill(&batch));
     batch.tally(meta);
     if (!more) LAPSE_TRY(batch.put_meta(*meta));
@@ -640,8 +640,6 @@ Status Tree::advance() {
 }
 
 Status Tree::write(const Fill& fill) {
-  if (!free_list_checked_) LAPSE_TRY(current_->check_free_list());
-  free_list_checked_ = true;
   while (true) {
     bool map_full = false;
     Status status = try_write(fill, &map_full);
@@ -657,9 +655,12 @@ Status Tree::sync() {
 }
 
 Status Tree::try_write(const Fill& fill, bool* map_full) {
+  // For each commit anew, since each changes it; that is 8 bytes a free page.
+  LAPSE_TRY_ASSIGN(const FreePages free, current_->check_free_list());
   WriteTransaction transaction(environment_.get());
   LAPSE_TRY(transaction.begin());
-  TreeBatch batch(path_, transaction.cursor(), current_.get(), current_->meta());
+  TreeBatch batch(path_, transaction.cursor(), PathChecker(&current_->pages(), &free.pages),
+                  current_->meta());
   Result<StoreMeta> meta = fill(&batch);
   Status status = meta.status();
   if (status.ok()) {

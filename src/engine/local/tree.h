@@ -57,7 +57,7 @@ class Generation {
   // Reads everything; see Engine::verify().
   Status verify() const;
   Result<uint64_t> free_bytes() const;
-  Status check_free_list() const;
+  Result<FreePages> check_free_list() const;
   // About how many entries have keys in [from, to).
   Result<double> estimate_entries(std::string_view from, std::string_view to) const;
   // The same error, with the name of the file in front.
@@ -127,7 +127,8 @@ class TreeBatch {
 
  private:
   friend class Tree;
-  TreeBatch(const std::string& path, MDB_cursor* cursor, const Generation* checked, const StoreMeta& meta);
+  TreeBatch(const std::string& path, MDB_cursor* cursor, std::optional<PathChecker> checker,
+            const StoreMeta& meta);
 
   void tally(StoreMeta* meta) const;
   Status put_row(std::string_view row_key, std::string_view value, unsigned flags);
@@ -193,7 +194,6 @@ class Tree {
   const Mode mode_;
   std::shared_ptr<TreeEnvironment> environment_;
   std::shared_ptr<const Generation> current_;
-  bool free_list_checked_ = false;
 };
 
 }  // namespace lapse::engine

@@ -1,8 +1,6 @@
 #include "engine/local/tree_check.h"
 
 #include <string>
-#include <unordered_set>
-#include <vector>
 
 #include "base/coding.h"
 #include "base/try.h"
@@ -12,28 +10,6 @@ namespace lapse::engine {
 
 namespace {
 
-// Which pages have been seen. Those behind the end of the file, which only the list of free pages
-// may name, are kept apart: their numbers are bounded by the file's size, their range is not.
-class SeenPages {
- public:
-  explicit SeenPages(uint64_t readable_pages)
-      : readable_pages_(readable_pages), bits_(readable_pages / 64 + 1) {}
-
-  // False if the page had been seen before.
-  bool add(uint64_t page) {
-    if (page >= readable_pages_) return beyond_.insert(page).second;
-    const uint64_t bit = uint64_t{1} << (page % 64);
-    if ((bits_[page / 64] & bit) != 0) return false;
-    bits_[page / 64] |= bit;
-    return true;
-  }
-
- private:
-  uint64_t readable_pages_;
-  std::vector<uint64_t> bits_;
-  std::unordered_set<uint64_t> beyond_;
-};
-
 using Visit = std::function<Status(std::string_view key, std::string_view value)>;
 
 }  // namespace
@@ -41,7 +17,7 @@ using Visit = std::function<Status(std::string_view key, std::string_view value)
 // One pass over one tree.
 class TreeWalk {
  public:
-  TreeWalk(const PageTree& tree, SeenPages* seen, const Visit& visit)
+  TreeWalk(const PageTree& tree, PageSet* seen, const Visit& visit)
       : tree_(tree), seen_(seen), visit_(visit) {}
 
   Status run() {
@@ -89,7 +65,7 @@ class TreeWalk {
   Status walk_run(uint64_t number, const char* node) {
     LAPSE_TRY(tree_.check_run(number, node));
     const auto first = load_le<uint64_t>(value_bytes_at(node));
-    const uint64_t pages = load_le<uint32_t>(tree_.map_ + first * tree_.page_bytes_ + 12);
+    const uint64_t pages = tree_.run_pages(first);
     for (uint64_t page = first; page < first + pages; ++page) LAPSE_TRY(see(page));
     overflow_pages_ += pages;
     return Status();
@@ -98,7 +74,7 @@ class TreeWalk {
   Status see(uint64_t page) { return seen_->add(page) ? Status() : damaged(page, "it is used twice"); }
 
   const PageTree& tree_;
-  SeenPages* seen_;
+  PageSet* seen_;
   const Visit& visit_;
   uint64_t entries_ = 0;
   uint64_t tree_pages_ = 0;
@@ -109,7 +85,7 @@ namespace {
 
 // Checks one record of the free list; returns how many pages it lists.
 Result<uint64_t> check_free_record(std::string_view key, std::string_view value, const TreeMeta& meta,
-                                   SeenPages* seen) {
+                                   PageSet* seen) {
   const auto txnid = load_le<uint64_t>(key.data());
   const std::string who = "the free list of transaction " + std::to_string(txnid);
   if (txnid == 0 || txnid > meta.txnid) return corrupt(who + ": there was no such transaction");
@@ -128,7 +104,7 @@ Result<uint64_t> check_free_record(std::string_view key, std::string_view value,
   return count;
 }
 
-Status walk_free_list(const char* map, const TreeMeta& meta, SeenPages* seen, PageUse* use) {
+Status walk_free_list(const char* map, const TreeMeta& meta, PageSet* seen, PageUse* use) {
   const PageTree tree = PageTree::free_list(map, meta);
   const Visit visit = [&](std::string_view key, std::string_view value) -> Status {
     LAPSE_TRY_ASSIGN(const uint64_t pages, check_free_record(key, value, meta, seen));
@@ -145,7 +121,7 @@ Status walk_free_list(const char* map, const TreeMeta& meta, SeenPages* seen, Pa
 
 Result<PageUse> check_tree(const char* map, const TreeMeta& meta, const Visit& visit) {
   PageUse use;
-  SeenPages seen(meta.readable_pages);
+  PageSet seen(meta.readable_pages);
   const PageTree tree(map, meta);
   TreeWalk walk(tree, &seen, visit);
   LAPSE_TRY(walk.run());
@@ -157,11 +133,11 @@ Result<PageUse> check_tree(const char* map, const TreeMeta& meta, const Visit& v
   return use;
 }
 
-Result<uint64_t> check_free_list(const char* map, const TreeMeta& meta) {
+Result<FreePages> check_free_list(const char* map, const TreeMeta& meta) {
   PageUse use;
-  SeenPages seen(meta.readable_pages);
+  PageSet seen(meta.readable_pages);
   LAPSE_TRY(walk_free_list(map, meta, &seen, &use));
-  return use.free_pages;
+  return FreePages{use.free_pages, std::move(seen)};
 }
 
 }  // namespace lapse::engine

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string_view>
 
+#include "engine/local/page_set.h"
 #include "engine/local/tree_meta.h"
 #include "lapse/status.h"
 
@@ -29,7 +30,11 @@ Result<PageUse> check_tree(const char* map, const TreeMeta& meta,
 
 // The part of check_tree() that concerns the list of free pages, without which no write transaction
 // is safe: liblmdb copies as many numbers as a record claims to hold, and writes where they say.
-// Returns how many pages are free. Reads 8 bytes per free page.
-Result<uint64_t> check_free_list(const char* map, const TreeMeta& meta);
+// Reads 8 bytes per free page.
+struct FreePages {
+  uint64_t count = 0;
+  PageSet pages;  // and those that the list itself is in
+};
+Result<FreePages> check_free_list(const char* map, const TreeMeta& meta);
 
 }  // namespace lapse::engine
