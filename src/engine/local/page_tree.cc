@@ -127,7 +127,11 @@ Status PageCursor::seek(std::string_view key) {
     number = child_of(node);
   }
   const Step& leaf = steps_[leaf_level()];
-  return leaf.index < leaf.count ? load_entry() : cross(Edge::kFirst);
+  if (leaf.index < leaf.count) return load_entry();
+  LAPSE_TRY(cross(Edge::kFirst));
+  // The branches said so, but the leaf may be of another time than they are.
+  if (!valid_ || tree_->compare(key, key_) <= 0) return Status();
+  return fail(damaged(number_of(leaf.page), "its keys are lower than the branches above it say"));
 }
 
 // To the next leaf's first entry, or to the previous leaf's last one.

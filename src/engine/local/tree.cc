@@ -306,9 +306,8 @@ Status TreeCursor::settle_forward() {
       LAPSE_TRY(rows_.seek(prefix_));
     } else {
       if (forks_.empty()) return {};
-      const std::string fork = leave_fork();
-      LAPSE_TRY(rows_.seek(fork));
-      if (rows_.valid() && rows_.key() == fork) LAPSE_TRY(rows_.next());
+      LAPSE_TRY(leave_fork());
+      LAPSE_TRY(rows_.next());
     }
   }
 }
@@ -321,8 +320,8 @@ Status TreeCursor::settle_backward() {
       LAPSE_TRY(seek_last_of_level());
     } else {
       if (forks_.empty()) return {};
-      LAPSE_TRY(rows_.seek(leave_fork()));
-      if (rows_.valid()) LAPSE_TRY(rows_.prev());
+      LAPSE_TRY(leave_fork());
+      LAPSE_TRY(rows_.prev());
     }
   }
 }
@@ -338,13 +337,16 @@ Status TreeCursor::enter_fork() {
   return {};
 }
 
-// Back to the level above. Returns the fork's row key.
-std::string TreeCursor::leave_fork() {
-  Fork fork = std::move(forks_.back());
+// Back to the fork, in the level above. If it is not where it was, pages contradict each other, and to go on
+// from what is there instead could lead back, again and again.
+Status TreeCursor::leave_fork() {
+  const Fork fork = std::move(forks_.back());
   forks_.pop_back();
   base_.resize(fork.base_bytes);
   prefix_ = forks_.empty() ? std::string(kEntrySpacePrefix) : fork.row_key.substr(0, 1 + sizeof(uint64_t));
-  return std::move(fork.row_key);
+  LAPSE_TRY(rows_.seek(fork.row_key));
+  if (rows_.valid() && rows_.key() == fork.row_key) return {};
+  return {StatusCode::kCorrupt, "a fork for long keys is not found by its key"};
 }
 
 Status TreeCursor::seek_last_of_level() {

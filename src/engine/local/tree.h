@@ -101,7 +101,7 @@ class TreeCursor {
   bool in_level() const { return rows_.valid() && rows_.key().starts_with(prefix_); }
   Status enter_fork();
   Status seek_last_of_level();
-  std::string leave_fork();
+  Status leave_fork();
   Status load();
 
   PageCursor rows_;
