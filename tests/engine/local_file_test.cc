@@ -293,6 +293,18 @@ TEST_F(LocalBadFileTest, NewerTreeFormat) {
   expect_refused({StatusCode::kUnsupported}, path_);
 }
 
+// A meta page whose number is wrong could pass an older state off as the newest.
+TEST_F(LocalBadFileTest, MetaPageOfAnotherCommit) {
+  open();
+  std::string bytes = read_bytes(path_);
+  for (size_t meta_page : {0, 4096}) {
+    char* txnid = &bytes[meta_page + 144];
+    store_le<uint64_t>(txnid, load_le<uint64_t>(txnid) + 2);
+  }
+  write_bytes(path_, bytes);
+  expect_refused({kDamaged}, "the meta page is of commit");
+}
+
 TEST_F(LocalBadFileTest, NewerStoreFormat) {
   open();
   std::string bytes = read_bytes(path_);
@@ -392,11 +404,12 @@ TEST_F(LocalDamageTest, DamagedValueIsNotServed) {
   EXPECT_TRUE(get(*open(trusting), "b").has_value());
 }
 
-// Raises a separator of each branch over the first few keys of its leaf, as a branch of another time might have
-// it: a scan comes to those keys, a search does not. Returns whether there was one to raise.
-bool raise_separators(std::string* tree_file) {
+// Moves a separator of each branch, as a branch of another time might have it: up, over the first few keys of its
+// leaf, or down, below the last few of the leaf before. A scan comes to those keys, a search does not. Returns
+// whether there was one to move.
+bool move_separators(std::string* tree_file, bool up) {
   static constexpr size_t kPageBytes = 4096;
-  bool raised = false;
+  bool moved = false;
   for (size_t at = 2 * kPageBytes; at + kPageBytes <= tree_file->size(); at += kPageBytes) {
     char* page = tree_file->data() + at;
     if (load_le<uint16_t>(page + 10) != 1) continue;  // not a branch
@@ -404,16 +417,16 @@ bool raise_separators(std::string* tree_file) {
     for (unsigned i = 1; i < nodes; ++i) {
       char* node = page + load_le<uint16_t>(page + 16 + 2 * i);
       if (load_le<uint16_t>(node + 6) != 5 || node[12] == '0') continue;  // not "\1k" and three digits
-      const int number = std::stoi(std::string(node + 10, 3));
-      std::memcpy(node + 10, std::to_string(1000 + (number / 10 + 1) * 10 + 1).data() + 1, 3);
-      raised = true;
+      const int tens = std::stoi(std::string(node + 10, 2)) * 10;
+      std::memcpy(node + 10, std::to_string(1000 + (up ? tens + 11 : tens - 1)).data() + 1, 3);
+      moved = true;
       break;
     }
   }
-  return raised;
+  return moved;
 }
 
-// Behind a long key a scan has to find its way back.
+// Behind a long key, as each tenth is here, a scan has to find its way back.
 TEST_F(LocalDamageTest, ScanEndsThoughBranchesContradictLeaves) {
   {
     auto engine = open();
@@ -426,27 +439,29 @@ TEST_F(LocalDamageTest, ScanEndsThoughBranchesContradictLeaves) {
     put_all(*engine, entries);
     must(engine->checkpoint());
   }
-  std::string bytes = read_bytes(path_);
-  ASSERT_TRUE(raise_separators(&bytes));
-  write_bytes(path_, bytes);
-
-  auto engine = open();
-  auto snapshot = must(engine->snapshot());
-  for (const bool forward : {true, false}) {
-    auto cursor = snapshot->cursor();
-    Status status = forward ? cursor->first() : cursor->last();
-    std::string before;
-    int seen = 0;
-    for (; status.ok() && cursor->valid(); ++seen) {
-      const std::string key(cursor->key());
-      ASSERT_TRUE(seen == 0 || (forward ? before < key : key < before)) << key << " after " << before;
-      before = key;
-      status = forward ? cursor->next() : cursor->prev();
+  const std::string sound = read_bytes(path_);
+  for (const bool up : {true, false}) {
+    std::string bytes = sound;
+    ASSERT_TRUE(move_separators(&bytes, up));
+    write_bytes(path_, bytes);
+    auto engine = open();
+    auto snapshot = must(engine->snapshot());
+    for (const bool forward : {true, false}) {
+      auto cursor = snapshot->cursor();
+      Status status = forward ? cursor->first() : cursor->last();
+      std::string before;
+      int seen = 0;
+      for (; status.ok() && cursor->valid(); ++seen) {
+        const std::string key(cursor->key());
+        ASSERT_TRUE(seen == 0 || (forward ? before < key : key < before)) << key << " after " << before;
+        before = key;
+        status = forward ? cursor->next() : cursor->prev();
+      }
+      EXPECT_CODE(kCorrupt, status) << "up " << up << ", forward " << forward;
+      EXPECT_GT(seen, 0);
     }
-    EXPECT_CODE(kCorrupt, status);
-    EXPECT_GT(seen, 0);
+    EXPECT_CODE(kCorrupt, engine->verify());
   }
-  EXPECT_CODE(kCorrupt, engine->verify());
 }
 
 class LocalSalvageTest : public LocalFileTest {
