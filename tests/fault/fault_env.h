@@ -10,7 +10,8 @@
 //   LAPSE_KILL_ROUNDS                240          40     2000   kill -9 under load
 //   LAPSE_FLIPS                     1200         200    30000   bit flips in the tree
 //   LAPSE_FAULT_ROUNDS                 1           1       20   failing calls, full disks,
-//                                                               crash points, damaged journals
+//                                                               crash points, damaged journals,
+//                                                               lost writes
 //
 // Nothing here sleeps: children are waited for, and a test that waits for progress in another
 // process watches a counter in shared memory.
