@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/try.h"
-#include "crash_image.h"
 #include "io_hooks.h"
 #include "order_checker.h"
 #include "store_driver.h"
@@ -32,6 +32,12 @@ void widen(const IoEvent& event, uint64_t* floor, uint64_t* ceiling) {
 
 }  // namespace
 
+std::string CutExplorer::describe_cut(size_t cut, size_t events, CutStyle style) const {
+  return "cut at " + std::to_string(cut) + " of " + std::to_string(events) +
+         ", style: " + std::string(cut_style_name(style)) + ", generation " + std::to_string(generation_) +
+         "\n";
+}
+
 std::string CutExplorer::explore(const RecordedRun& run, uint64_t images, int generations) {
   DiskModel model(run.record);
   Bounds bounds{run.floor, run.ceiling};
@@ -55,12 +61,26 @@ std::string CutExplorer::explore(const RecordedRun& run, uint64_t images, int ge
       } else {
         wrong = check_image(image, run, bounds);
       }
-      if (!wrong.empty()) {
-        return "cut at " + std::to_string(cut) + " of " + std::to_string(events) +
-               ", style: " + std::string(cut_style_name(style)) + ", generation " +
-               std::to_string(generation_) + "\n" + wrong;
-      }
+      if (!wrong.empty()) return describe_cut(cut, events, style) + wrong;
       --here;
+    }
+  }
+  return "";
+}
+
+std::string CutExplorer::explore_everything(const RecordedRun& run, uint64_t seeds) {
+  DiskModel model(run.record);
+  Bounds bounds{run.floor, run.ceiling};
+  const size_t events = run.record.events.size();
+  for (size_t cut = 0; cut <= events; ++cut) {
+    model.advance_to(cut);
+    if (cut > 0) widen(run.record.events[cut - 1], &bounds.floor, &bounds.ceiling);
+    std::set<FileImage> seen;  // many are the same
+    for (uint64_t i = 0; i < kCutStyles * seeds; ++i) {
+      const auto style = static_cast<CutStyle>(i % kCutStyles);
+      const auto [image, is_new] = seen.insert(model.image(style, random_.next()));
+      const std::string wrong = is_new ? check_image(*image, run, bounds) : "";
+      if (!wrong.empty()) return describe_cut(cut, events, style) + wrong;
     }
   }
   return "";

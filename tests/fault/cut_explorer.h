@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "crash_image.h"
 #include "fault_env.h"
 #include "history.h"
 #include "io_record.h"
@@ -38,6 +39,9 @@ class CutExplorer {
   // one that is not as it must be, and how to see it again; "" if all are.
   std::string explore(const RecordedRun& run, uint64_t images, int generations);
 
+  // Opens an image of every style, `seeds` of each, at every point.
+  std::string explore_everything(const RecordedRun& run, uint64_t seeds);
+
   // Kills the process at each of `kills` points of the record, lets a successor recover and go on, and
   // cuts the power `images` times in that: what the successor found was only in memory.
   std::string explore_kills(const RecordedRun& run, uint64_t kills, uint64_t images);
@@ -53,6 +57,7 @@ class CutExplorer {
                                const Bounds& bounds, uint64_t images, int generations);
   Result<uint64_t> look_read_only(const History& history);
   void put_lock_file(FileImage* image, const RecordedRun& run);
+  std::string describe_cut(size_t cut, size_t events, CutStyle style) const;
   std::string path() const { return directory_ + "/" + store_; }
 
   const std::string directory_;

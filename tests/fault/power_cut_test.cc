@@ -53,6 +53,18 @@ Status drive(StoreDriver& driver, engine::LocalOptions options, uint64_t steps, 
   return driver.close();
 }
 
+// That the record explains the files, and that the store synced what it had to before it went on.
+std::string check_record(const RecordedRun& run, Counters& counters) {
+  if (std::string wrong = check_replay(run.record); !wrong.empty()) return wrong;
+  const OrderReport order = check_order(run.record, run.history, kStore);
+  if (!order.violations.empty()) return order.violations.front();
+  ++counters.runs;
+  counters.commits += run.history.size();
+  counters.acknowledgements += order.acknowledgements;
+  counters.reuses += order.reuses;
+  return "";
+}
+
 // A run under watch, checked for order.
 std::string record_one_run(uint64_t seed, uint64_t steps, Counters& counters, RecordedRun* run) {
   const ScratchDir dir;
@@ -68,14 +80,8 @@ std::string record_one_run(uint64_t seed, uint64_t steps, Counters& counters, Re
     return explain("workload: " + status.to_string());
   }
   *run = {.record = watch.take(), .history = driver.history(), .lock_file_bytes = driver.lock_file_bytes()};
-  if (std::string wrong = check_replay(run->record); !wrong.empty()) return explain(wrong);
-  const OrderReport order = check_order(run->record, run->history, kStore);
-  if (!order.violations.empty()) return explain(order.violations.front());
-  ++counters.runs;
-  counters.commits += run->history.size();
-  counters.acknowledgements += order.acknowledgements;
-  counters.reuses += order.reuses;
-  return "";
+  const std::string wrong = check_record(*run, counters);
+  return wrong.empty() ? "" : explain(wrong);
 }
 
 std::string cut_one_run(uint64_t seed, uint64_t images, Counters& counters) {
@@ -121,6 +127,54 @@ TEST(PowerCut, EveryImageHoldsWhatWasPromised) {
   EXPECT_GT(counters->shortened, 0U) << "no image lost anything: is anything cut at all?";
   EXPECT_GT(counters->acknowledgements, 0U);
   EXPECT_GT(counters->reuses, 0U);
+  print(*counters);
+}
+
+// Few commits, but every point of their way: creation, a first journal file, a drain, a close that leaves a
+// journal and one that does not, a reopen after each.
+std::string cut_small_run_everywhere(uint64_t seed, engine::JournalIo io, size_t buffer_bytes,
+                                     Counters& counters) {
+  const ScratchDir dir;
+  IoWatch watch(dir.path());
+  StoreDriver driver(dir.file(kStore), seed);
+  engine::LocalOptions options;
+  options.durability = engine::Durability::kFull;
+  options.journal_io = io;
+  options.journal_file_bytes = 4 << 10;
+  options.buffer_bytes = buffer_bytes;
+  const auto live = [&]() -> Status {
+    for (int session = 0; session < 3; ++session) {
+      LAPSE_TRY(driver.open(options));
+      for (int i = 0; i < 3; ++i) {
+        Commit commit = random_commit(driver.random());
+        commit.resize(1);  // the token
+        commit[0].value = driver.random().bytes(700);
+        LAPSE_TRY(driver.commit(commit));
+      }
+      LAPSE_TRY(driver.close());
+    }
+    return {};
+  };
+  if (const Status status = live(); !status.ok()) return status.to_string();
+  const RecordedRun run{.record = watch.take(), .history = driver.history()};
+  std::string wrong = check_record(run, counters);
+  const ScratchDir image_dir;
+  CutExplorer explorer(image_dir.path(), kStore, seed, &counters);
+  if (wrong.empty()) wrong = explorer.explore_everything(run, kSanitized ? 1 : 4);
+  return wrong.empty() ? "" : wrong + "\n" + describe(options);
+}
+
+TEST(PowerCut, AtEveryPointOfASmallRunInEveryStyle) {
+  using engine::JournalIo;
+  const uint64_t seed = test_seed();
+  const Shared<Counters> counters;
+  const auto failures = run_jobs({.jobs = 4, .timeout_s = 120}, [&](size_t job, Report& report) {
+    const JournalIo io = job % 2 == 0 ? JournalIo::kMapped : JournalIo::kPwrite;
+    const size_t buffer_bytes = job / 2 == 0 ? 1 << 10 : 64 << 20;  // drained all the time, or never
+    const std::string wrong = cut_small_run_everywhere(mix(seed, job), io, buffer_bytes, *counters);
+    if (!wrong.empty()) report.fail(wrong);
+  });
+  EXPECT_TRUE(failures.empty()) << join(failures);
   print(*counters);
 }
 
