@@ -238,9 +238,9 @@ TEST(CrashPoint, EachIsKilledAndReopenedAlsoWithinTheRecovery) {
   const std::map<std::string, uint64_t> kills = killed->all();
   for (const char* expected :
        {"create-filled", "create-renamed", "journal-rotate-begin", "journal-rotate-synced", "journal-rotated",
-        "journal-half-marked-clean", "journal-marked-clean", "frozen", "drain-begin", "drain-slice",
-        "drain-last-slice", "tree-commit", "tree-committed", "journal-released", "recovery-begin",
-        "recovery-synced", "recovery-drained"}) {
+        "journal-half-marked-clean", "journal-marked-clean", "frozen", "drain-begin", "drain-marked",
+        "drain-slice", "drain-last-slice", "tree-commit", "tree-committed", "journal-released",
+        "recovery-begin", "recovery-synced", "recovery-drained"}) {
     EXPECT_TRUE(kills.contains(expected)) << "no process was killed at " << expected;
   }
   for (const auto& [name, count] : kills) std::printf("%6lu kills at %s\n", count, name.c_str());

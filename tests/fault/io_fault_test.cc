@@ -20,7 +20,6 @@
 namespace lapse::fault {
 namespace {
 
-using engine::Durability;
 using engine::JournalIo;
 using engine::LocalOptions;
 
@@ -50,11 +49,12 @@ constexpr FaultKind kFaultKinds[] = {
 struct Workload {
   LocalOptions options;
   uint64_t seed;
+  bool fails_creation = false;  // else a later session
 };
 
 Workload make_workload(uint64_t seed) {
   Random random(seed);
-  Workload workload{odd_options(random), random.next()};
+  Workload workload{.options = odd_options(random), .seed = random.next()};
   workload.options.background_drain = false;  // so that the n-th call is the same each time
   workload.options.buffer_bytes = random.one_in(2) ? 2 << 10 : 16 << 10;
   return workload;
@@ -142,8 +142,8 @@ class FaultRun {
     // Or the power goes: in the session, or after the next one has begun.
     const ScratchDir image_dir;
     CutExplorer explorer(image_dir.path(), kStoreName, mix(workload_.seed, nth), counters);
-    std::string wrong = explorer.explore(recorded_, 3, 1);
-    if (wrong.empty()) wrong = explorer.explore_kills(recorded_, 1, 3);
+    std::string wrong = explorer.explore(recorded_, 2, 1);
+    if (wrong.empty()) wrong = explorer.explore_kills(recorded_, 1, 2);
     return wrong;
   }
 
@@ -153,10 +153,9 @@ class FaultRun {
     write_directory(dir_.path(), {});
     StoreDriver driver(dir_.file(kStoreName), workload_.seed);
     IoWatch watch(dir_.path());
-    const bool fails_creation = workload_.seed % 2 == 0;  // or a later session
-    if (!fails_creation) FaultySession(driver, *session).run(workload_.options, 5);
+    if (!workload_.fails_creation) FaultySession(driver, *session).run(workload_.options, 5);
     watch.inject(fault);
-    FaultySession(driver, *session).run(workload_.options, 12);
+    FaultySession(driver, *session).run(workload_.options, 8);
     watch.inject_nothing();
     const uint64_t matched = watch.matched();
     recorded_ = {
@@ -171,7 +170,7 @@ class FaultRun {
 
 TEST(IoFault, AtEveryCallLosesNothingAndShowsNothingWrong) {
   const uint64_t seed = test_seed();
-  const uint64_t workloads = count_from_env("LAPSE_FAULT_ROUNDS", 1, 1) * 2;
+  const uint64_t workloads = count_from_env("LAPSE_FAULT_ROUNDS", 1, 1) * 4;
   struct Case {
     Workload workload;
     const FaultKind* kind;
@@ -180,7 +179,8 @@ TEST(IoFault, AtEveryCallLosesNothingAndShowsNothingWrong) {
   std::vector<Case> cases;
   for (uint64_t i = 0; i < workloads; ++i) {
     Workload workload = make_workload(mix(seed, i));
-    workload.seed = workload.seed / 2 * 2 + i % 2;
+    workload.options.journal_io = i % 2 == 0 ? JournalIo::kMapped : JournalIo::kPwrite;
+    workload.fails_creation = i / 2 % 2 == 0;
     for (const FaultKind& kind : kFaultKinds) {
       const uint64_t calls = FaultRun(workload).count_calls(kind.calls);
       ASSERT_GT(calls, 0U);
