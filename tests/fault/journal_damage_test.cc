@@ -18,7 +18,6 @@
 namespace lapse::fault {
 namespace {
 
-using engine::Durability;
 using engine::JournalIo;
 using engine::LocalOptions;
 

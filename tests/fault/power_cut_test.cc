@@ -45,7 +45,7 @@ Status drive(StoreDriver& driver, engine::LocalOptions options, uint64_t steps, 
     LAPSE_TRY(driver.close());
     const uint64_t before = driver.history().size();
     options = odd_options(random);
-    if (threads) options.durability = engine::Durability::kFull;
+    if (threads) options.durability = Durability::kFull;
     LAPSE_TRY(driver.open(options));
     if (driver.history().size() != before) return {StatusCode::kCorrupt, "lost at a clean reopen"};
   }
@@ -71,7 +71,7 @@ std::string record_one_run(uint64_t seed, uint64_t steps, Counters& counters, Re
   Random random(seed);
   engine::LocalOptions options = odd_options(random);
   const bool threads = random.one_in(4);
-  if (threads) options.durability = engine::Durability::kFull;
+  if (threads) options.durability = Durability::kFull;
 
   IoWatch watch(dir.path());
   StoreDriver driver(dir.file(kStore), random.next());
@@ -138,7 +138,7 @@ std::string cut_small_run_everywhere(uint64_t seed, engine::JournalIo io, size_t
   IoWatch watch(dir.path());
   StoreDriver driver(dir.file(kStore), seed);
   engine::LocalOptions options;
-  options.durability = engine::Durability::kFull;
+  options.durability = Durability::kFull;
   options.journal_io = io;
   options.journal_file_bytes = 4 << 10;
   options.buffer_bytes = buffer_bytes;

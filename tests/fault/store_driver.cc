@@ -12,7 +12,6 @@
 
 namespace lapse::fault {
 
-using engine::Durability;
 using engine::JournalIo;
 using engine::LocalOptions;
 
