@@ -299,6 +299,24 @@ TEST_F(PageTreeTest, ScanOfACycleEnds) {
   EXPECT_FALSE(paths_sound());
 }
 
+// As when a branch is of another time than the leaves below it.
+TEST_F(PageTreeTest, SeekNeverEndsBeforeItsKey) {
+  fill(&file_, 34);
+  make_image();
+  char* branch = root();
+  while (load_le<uint16_t>(image_->page(child(branch, 0)) + 10) == 1) branch = image_->page(child(branch, 0));
+  ASSERT_GE(count(branch), 2U);
+  const size_t bytes = load_le<uint16_t>(node(branch, 1) + 6);
+  char* separator = node(branch, 1) + 8;
+  const std::string target = std::string(separator, bytes) + '\0';
+  ++separator[bytes - 1];
+  ASSERT_LT(target, std::string(separator, bytes));
+  const PageTree tree(image_->data(), meta_);
+  PageCursor cursor(&tree);
+  EXPECT_EQ(cursor.seek(target).code(), StatusCode::kCorrupt);
+  EXPECT_FALSE(cursor.valid());
+}
+
 TEST_F(PageTreeTest, MessageNamesThePage) {
   fill(&file_, 21);
   make_image();
