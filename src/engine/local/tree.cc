@@ -11,7 +11,6 @@
 #include "base/process.h"
 #include "base/test_hooks.h"
 #include "base/try.h"
-#include "engine/local/tree_check.h"
 #include "engine/local/tree_rows.h"
 
 namespace lapse::engine {

@@ -28,6 +28,7 @@
 #include "engine/engine.h"
 #include "engine/local/page_tree.h"
 #include "engine/local/path_checker.h"
+#include "engine/local/tree_check.h"
 #include "engine/local/store_meta.h"
 
 struct MDB_env;
