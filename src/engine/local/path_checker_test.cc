@@ -44,7 +44,7 @@ TEST_F(PathCheckerTest, PathCheckerSeesPathAndNeighbours) {
 }
 
 // liblmdb aborts when it is to copy a page onto itself.
-TEST_F(PageTreeTest, PathCheckerSeesPagesInUseThatAreListedAsFree) {
+TEST_F(PathCheckerTest, PathCheckerSeesPagesInUseThatAreListedAsFree) {
   fill(&file_, 35);
   make_image();
   const PageTree tree(image_->data(), meta_);
