@@ -107,14 +107,13 @@ Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<interna
   uint64_t erased = 0;
   for (bool more = true; more;) {
     uint64_t erased_here = 0;
-    LAPSE_TRY(scope->write(
-        family,
-        [&](FamilyWriter& writer) -> Status {
-          erased_here = 0;
-          LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, kEraseBatch, &erased_here));
-          return {};
-        },
-        now_ms));
+    LAPSE_TRY(scope->write(family,
+                           [&](FamilyWriter& writer) -> Status {
+                             erased_here = 0;
+                             LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, kEraseBatch, &erased_here));
+                             return {};
+                           },
+                           {.now_ms = now_ms}));
     erased += erased_here;
   }
   return erased;
@@ -309,20 +308,20 @@ Result<std::optional<Entry>> Keyspace::touch(std::string_view key, milliseconds 
     if (row) entry = internal::to_entry(*row, now_ms);
     if (!row || !needs_renewal(*row, now_ms, options)) return entry;
   }
-  LAPSE_TRY(scope_->write(
-      family_,
-      [&](FamilyWriter& writer) -> Status {
-        // It may have changed meanwhile.
-        LAPSE_TRY_ASSIGN(std::optional<Row> row, writer.visible_row(key));
-        entry = row ? std::optional(internal::to_entry(*row, now_ms)) : std::nullopt;
-        if (!row || !needs_renewal(*row, now_ms, options)) return {};
-        LAPSE_TRY_ASSIGN(const int64_t wanted_ms, writer.deadline_for(key, ttl, std::nullopt));
-        const int64_t deadline_ms = std::max(now_ms, std::min(wanted_ms, options.not_past_ms));
-        entry->deadline_ms = deadline_ms;
-        entry->left = milliseconds(deadline_ms - now_ms);
-        return writer.set_deadline(key, *row, deadline_ms);
-      },
-      now_ms));
+  LAPSE_TRY(
+      scope_->write(family_,
+                    [&](FamilyWriter& writer) -> Status {
+                      // It may have changed meanwhile.
+                      LAPSE_TRY_ASSIGN(std::optional<Row> row, writer.visible_row(key));
+                      entry = row ? std::optional(internal::to_entry(*row, now_ms)) : std::nullopt;
+                      if (!row || !needs_renewal(*row, now_ms, options)) return {};
+                      LAPSE_TRY_ASSIGN(const int64_t wanted_ms, writer.deadline_for(key, ttl, std::nullopt));
+                      const int64_t deadline_ms = std::max(now_ms, std::min(wanted_ms, options.not_past_ms));
+                      entry->deadline_ms = deadline_ms;
+                      entry->left = milliseconds(deadline_ms - now_ms);
+                      return writer.set_deadline(key, *row, deadline_ms);
+                    },
+                    {.now_ms = now_ms}));
   return entry;
 }
 
@@ -372,18 +371,18 @@ Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
   do {
     PurgeResult batch;
     uint64_t reclaimed = 0;
-    LAPSE_TRY(scope_->write(
-        family_,
-        [&](FamilyWriter& writer) -> Status {
-          batch = {};
-          const uint64_t limit = std::min(internal::kPurgeBatch, options.limit - total.removed);
-          if (internal::may_be_due(*writer.family(), writer.now_ms())) {
-            LAPSE_TRY_ASSIGN(batch, internal::remove_due(&writer, limit));
-          }
-          LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
-          return {};
-        },
-        now_ms));
+    LAPSE_TRY(
+        scope_->write(family_,
+                      [&](FamilyWriter& writer) -> Status {
+                        batch = {};
+                        const uint64_t limit = std::min(internal::kPurgeBatch, options.limit - total.removed);
+                        if (internal::may_be_due(*writer.family(), writer.now_ms())) {
+                          LAPSE_TRY_ASSIGN(batch, internal::remove_due(&writer, limit));
+                        }
+                        LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
+                        return {};
+                      },
+                      {.now_ms = now_ms, .sweeps = false}));
     total.removed += batch.removed;
     total.more_due = batch.more_due;
     if (!total.more_due && reclaimed == 0) break;
@@ -399,15 +398,15 @@ Result<uint64_t> Keyspace::purge_history() {
   std::string from;
   do {
     uint64_t purged_here = 0;
-    LAPSE_TRY(scope_->write(
-        family_,
-        [&](FamilyWriter& writer) -> Status {
-          LAPSE_TRY_ASSIGN(purged_here,
-                           internal::trim_some(writer.transaction(), writer.id(), writer.options().history,
-                                               internal::kPurgeBatch, &from));
-          return {};
-        },
-        now_ms));
+    LAPSE_TRY(scope_->write(family_,
+                            [&](FamilyWriter& writer) -> Status {
+                              LAPSE_TRY_ASSIGN(purged_here,
+                                               internal::trim_some(writer.transaction(), writer.id(),
+                                                                   writer.options().history,
+                                                                   internal::kPurgeBatch, &from));
+                              return {};
+                            },
+                            {.now_ms = now_ms}));
     purged += purged_here;
   } while (!from.empty());
   return purged;

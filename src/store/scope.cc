@@ -90,13 +90,13 @@ Result<ReadView> AutoScope::read(const std::shared_ptr<Family>& family) {
   return view;
 }
 
-Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) {
+Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) {
   LAPSE_TRY(check_family(*family));
   for (;;) {
     LAPSE_TRY_ASSIGN(auto engine_transaction, engine_->begin(options_.busy_timeout));
-    WriteTransaction transaction(state_.get(), std::move(engine_transaction), now_ms);
+    WriteTransaction transaction(state_.get(), std::move(engine_transaction), manner.now_ms);
     LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
-    LAPSE_TRY(sweep(&writer));
+    if (manner.sweeps) LAPSE_TRY(sweep(&writer));
     LAPSE_TRY(work(writer));
     const Status status = finish_transaction(&transaction).status();
     if (status.code() != StatusCode::kConflict) return status;
@@ -140,7 +140,7 @@ Result<ReadView> SnapshotScope::read(const std::shared_ptr<Family>& family) {
 }
 
 Status SnapshotScope::write(const std::shared_ptr<Family>& /*family*/, Work /*work*/,
-                            std::optional<int64_t> /*now_ms*/) {
+                            const Manner& /*manner*/) {
   return {StatusCode::kReadOnly, "a snapshot cannot be written to"};
 }
 
@@ -158,13 +158,13 @@ Result<ReadView> TransactionScope::read(const std::shared_ptr<Family>& family) {
   return ReadView(this, family, transaction_.engine(), record->id, transaction_.now_ms());
 }
 
-Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work,
-                               std::optional<int64_t> /*now_ms*/) {
+Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) {
   LAPSE_TRY(check_open());
   LAPSE_TRY(check_family(*family));
   LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction_, family));
   const engine::Savepoint before = transaction_.savepoint();
-  Status status = sweep(&writer);
+  Status status;
+  if (manner.sweeps) status = sweep(&writer);
   if (status.ok()) status = work(writer);
   if (!status.ok()) LAPSE_TRY(transaction_.rollback_to(before));
   return status;

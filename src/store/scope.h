@@ -84,11 +84,15 @@ class Scope {
 
   virtual Result<ReadView> read(const std::shared_ptr<Family>& family) = 0;
 
-  // Runs `work`, and makes what it wrote take effect if it returns ok; nothing of it if not. With `now_ms`, by that
-  // time: for calls that are made of several transactions.
+  struct Manner {
+    std::optional<int64_t> now_ms =
+        {};              // for calls that are made of several transactions: the time of them all
+    bool sweeps = true;  // whether it may also remove a few keys that are due
+  };
+  // Runs `work`, and makes what it wrote take effect if it returns ok; nothing of it if not.
   using Work = FunctionRef<Status(FamilyWriter&)>;
-  virtual Status write(const std::shared_ptr<Family>& family, Work work,
-                       std::optional<int64_t> now_ms = std::nullopt) = 0;
+  virtual Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) = 0;
+  Status write(const std::shared_ptr<Family>& family, Work work) { return write(family, work, Manner()); }
 
   // Whether several write()s take effect apart from each other.
   virtual bool commits_each_write() const { return false; }
@@ -117,7 +121,8 @@ class AutoScope final : public Scope {
  public:
   using Scope::Scope;
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
-  Status write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) override;
+  using Scope::write;
+  Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
   bool commits_each_write() const override { return true; }
   void remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                       int64_t now_ms) override;
@@ -131,7 +136,8 @@ class SnapshotScope final : public Scope {
         now_ms_(now_ms),
         past_(past) {}
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
-  Status write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) override;
+  using Scope::write;
+  Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
   int64_t now_ms() const { return now_ms_; }
 
  private:
@@ -148,7 +154,8 @@ class TransactionScope final : public Scope {
       : Scope(store.shared_engine(), store.shared_state(), store.options()),
         transaction_(&state(), std::move(transaction)) {}
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
-  Status write(const std::shared_ptr<Family>& family, Work work, std::optional<int64_t> now_ms) override;
+  using Scope::write;
+  Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
 
   WriteTransaction& transaction() { return transaction_; }
   Status check_open() const;

@@ -270,7 +270,7 @@ TEST_F(BadInput, OpeningWhatIsNotThere) {
   Options existing;
   existing.create_if_missing = false;
   EXPECT_COMPLAINT(kNotFound, Store::open(dir_.file("absent.db"), existing), "absent.db");
-  EXPECT_COMPLAINT(kNotFound, Store::open(dir_.file("no/where.db")), "no/where.db");
+  EXPECT_COMPLAINT(kNotFound, Store::open(dir_.file("no/where.db")), "/no");
   Options read_only;
   read_only.read_only = true;
   EXPECT_COMPLAINT(kNotFound, Store::open(dir_.file("absent.db"), read_only), "absent.db");

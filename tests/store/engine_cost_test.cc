@@ -74,6 +74,7 @@ TEST_F(EngineCost, OtherFamiliesLifetimesCostAPlainFamilyNothing) {
 }
 
 TEST_F(EngineCost, PlainTransactionCostsOnePutAKey) {
+  must(store().put("warm", "up"));
   const EngineCalls cost = cost_of([&] {
     must(store().update([](Transaction& transaction) {
       for (int i = 0; i < 100; ++i) LAPSE_TRY(transaction.put(numbered(i), "value"));
@@ -139,7 +140,7 @@ TEST_F(EngineCost, PurgeOfNothingIsNearlyFree) {
   put_many(store(), 0, 10'000, 1h);
   const EngineCalls cost = cost_of([&] { EXPECT_EQ(0u, purge(store())); });
   EXPECT_GE(5u, cost.all()) << cost;
-  EXPECT_EQ(0u, cost.writes() + cost.commits) << cost;
+  EXPECT_EQ(0u, cost.writes()) << cost;
 }
 
 TEST_F(EngineCost, PurgeLetsTheWriterGoBetweenBatches) {
@@ -187,10 +188,10 @@ TEST_F(EngineCost, DropAndClearAreSmallSteps) {
   Family family = must(store().create_family("f", {.history = HistoryPolicy{}}));
   put_many(family, 0, 5'000, 1h);
   const EngineCalls clear = cost_of([&] { must(family.clear()); });
-  EXPECT_GE(30u, clear.all()) << clear;
+  EXPECT_GE(100u, clear.all()) << clear << ": more than a little of the garbage";
   put_many(family, 0, 5'000, 1h);
   const EngineCalls drop = cost_of([&] { must(store().drop_family("f")); });
-  EXPECT_GE(30u + 600u, drop.all()) << drop << ": more than a batch of garbage";
+  EXPECT_GE(100u, drop.all()) << drop << ": more than a little of the garbage";
 }
 
 // ---------------------------------------------------------------------------------- 12: opening is cheap

@@ -124,7 +124,6 @@ TEST_P(LifetimeOperations, ExpireAtThePastEndsTheKeyNow) {
     EXPECT_EQ("value", get_at(here(), "permanent", kNow - 1));
     EXPECT_EQ(std::nullopt, get_at(here(), "permanent", kNow));
   }
-  EXPECT_EQ(3u, purge(here()));
 }
 
 TEST_P(LifetimeOperations, ExpireOnlyIf) {

@@ -61,6 +61,15 @@ size_t Family::stored_count() const {
       std::count_if(keys_.begin(), keys_.end(), [](const auto& entry) { return entry.second.row.has_value(); }));
 }
 
+int64_t Family::latest_date_ms() const {
+  int64_t latest_ms = 0;
+  for (const auto& [key, state] : keys_) {
+    if (state.row) latest_ms = std::max(latest_ms, state.row->written_at_ms);
+    for (const PastRow& past : state.past) latest_ms = std::max(latest_ms, past.revision.written_at_ms);
+  }
+  return latest_ms;
+}
+
 std::vector<Revision> Family::history(const std::string& key, int64_t now_ms) const {
   std::vector<Revision> revisions;
   const auto found = keys_.find(key);
@@ -150,8 +159,9 @@ void Family::replace(const std::string& key, std::optional<Row> next, const Mome
     if (state.row && state.row->revision != at.revision) {
       state.past.push_back({to_revision(*state.row), at.revision});
     }
-    // What this commit ends was overwritten by it, or erased, by what it leaves in the end.
-    if (!state.past.empty() && state.past.back().ended_by == at.revision) {
+    // What this commit ended was overwritten, unless it erased it at any time.
+    if (!state.past.empty() && state.past.back().ended_by == at.revision &&
+        state.past.back().revision.ending != Ending::kErased) {
       end(&state.past.back().revision, at.written_at_ms, next ? Ending::kOverwritten : Ending::kErased);
     }
   }

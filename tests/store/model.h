@@ -50,6 +50,7 @@ class Family {
   std::map<std::string, Row> all_visible(int64_t now_ms) const;
   std::vector<Expiring> expiring(int64_t from_ms, int64_t to_ms, int64_t now_ms) const;
   size_t stored_count() const;
+  int64_t latest_date_ms() const;  // of a revision
 
   std::vector<Revision> history(const std::string& key, int64_t now_ms) const;
   std::optional<std::string> get_at(const std::string& key, int64_t at_ms) const;

@@ -172,7 +172,8 @@ std::ostream& operator<<(std::ostream& out, const ModelOp& op) {
 
 // -------------------------------------------------------------------------------------------- the run
 
-ModelRun::ModelRun(const StoreConfig& config) : memory_(config.memory), options_(config.options) {
+ModelRun::ModelRun(const StoreConfig& config, int compare_every)
+    : memory_(config.memory), options_(config.options), compare_every_(compare_every) {
   options_.clock = &clock_;
   open();
   for (const auto& [name, options] : family_pool()) {
@@ -195,7 +196,7 @@ void ModelRun::close() {
 
 void ModelRun::step(const ModelOp& op) {
   (this->*ModelKinds::numbered(op.kind).run)(op);
-  if (++steps_ % 4 == 0) compare_everything(op.a + op.b);
+  if (++steps_ % compare_every_ == 0) compare_everything(op.a + op.b);
 }
 
 void ModelRun::finish() {
@@ -256,10 +257,22 @@ ModelRun::Target ModelRun::target(const ModelOp& op) {
   return {this, name, family, &state_.at(name), next_moment()};
 }
 
+ModelRun::Target ModelRun::writing_target(const ModelOp& op) {
+  Target to = target(op);
+  Sweep own;
+  sweep(open_ ? &open_->sweep : &own, to.name, to.family, to.at);
+  return to;
+}
+
+void ModelRun::sweep(Sweep* sweep, const std::string& name, model::Family* family, const model::Moment& at) {
+  if (!sweep->families.insert(name).second) return;
+  sweep->removed += family->purge_expired(options_.sweep_per_write - std::min<uint64_t>(options_.sweep_per_write, sweep->removed), at);
+}
+
 // ---------------------------------------------------------------------------------------------- writes
 
 void ModelRun::write_key(const ModelOp& op) {
-  Target to = target(op);
+  Target to = writing_target(op);
   const std::string& key = key_of(op.key);
   const std::string value = value_of(op.b);
   const Lifetime lifetime = lifetime_of(op.a, to.at.now_ms);
@@ -287,7 +300,8 @@ void ModelRun::write_key(const ModelOp& op) {
 }
 
 void ModelRun::compare_key(const ModelOp& op) {
-  Target to = target(op);
+  if (op.b % 4 >= 2 && !shows_revisions(*target(op).family)) return;
+  Target to = writing_target(op);
   const std::string& key = key_of(op.key);
   const Lifetime lifetime = lifetime_of(op.a, to.at.now_ms);
   const model::Row* row = to.family->visible(key, to.at.now_ms);
@@ -308,12 +322,10 @@ void ModelRun::compare_key(const ModelOp& op) {
                      answer(to.keyspace.compare_and_set(key, expected, "compared", lifetime)));
     case 1: erase(); return to.done("compare_and_erase", matches, answer(to.keyspace.compare_and_erase(key, expected)));
     case 2:
-      if (!shows_revisions(*to.family)) return;
       put();
       return to.done("compare_and_set_revision", matches,
                      answer(to.keyspace.compare_and_set_revision(key, revision, "compared", lifetime)));
     default:
-      if (!shows_revisions(*to.family)) return;
       erase();
       return to.done("compare_and_erase_revision", matches,
                      answer(to.keyspace.compare_and_erase_revision(key, revision)));
@@ -321,7 +333,8 @@ void ModelRun::compare_key(const ModelOp& op) {
 }
 
 void ModelRun::compute_key(const ModelOp& op) {
-  Target to = target(op);
+  const model::Family unchanged = *target(op).family;
+  Target to = writing_target(op);
   const std::string& key = key_of(op.key);
   const Lifetime lifetime = lifetime_of(op.a, to.at.now_ms);
   const model::Row* row = to.family->visible(key, to.at.now_ms);
@@ -344,12 +357,14 @@ void ModelRun::compute_key(const ModelOp& op) {
     const bool applied = sum >= options.min && sum <= options.max;
     if (applied) to.family->put(key, std::to_string(sum), given, to.at);
     expected = text(Increment{applied ? sum : present, applied});
+  } else {
+    *to.family = unchanged;  // what fails does not sweep, either
   }
   to.done("increment", expected, answer(to.keyspace.increment(key, by, options)));
 }
 
 void ModelRun::erase_keys(const ModelOp& op) {
-  Target to = target(op);
+  Target to = writing_target(op);
   const std::string& key = key_of(op.key);
   auto erase_all = [&](const std::function<bool(const std::string&)>& is_meant) {
     uint64_t erased = 0;
@@ -386,7 +401,7 @@ void ModelRun::erase_keys(const ModelOp& op) {
 // ------------------------------------------------------------------------------------------- lifetimes
 
 void ModelRun::change_lifetime(const ModelOp& op) {
-  Target to = target(op);
+  Target to = writing_target(op);
   const std::string& key = key_of(op.key);
   const model::Row* row = to.family->visible(key, to.at.now_ms);
   const int64_t now_ms = to.at.now_ms;
@@ -436,6 +451,8 @@ void ModelRun::touch(const ModelOp& op) {
   std::string expected = "nothing";
   if (row) {
     if (row->deadline_ms != kNever && std::chrono::milliseconds(row->deadline_ms - now_ms) < options.if_left_below) {
+      writing_target(op);
+      row = to.family->visible(key, now_ms);
       to.family->set_deadline(key, std::min(to.family->deadline_for(ttl, now_ms, nullptr), options.not_past_ms));
     }
     expected = row->value + "@" + text(row->deadline_ms);
@@ -464,14 +481,14 @@ void ModelRun::purge_all(const ModelOp&) {
 // ---------------------------------------------------------------------------------------------- history
 
 void ModelRun::purge_history(const ModelOp& op) {
-  Target to = target(op);
+  Target to = writing_target(op);
   const std::string purged = text(to.family->purge_history(to.at));
   to.done("purge_history", purged, answer(to.keyspace.purge_history()));
 }
 
 void ModelRun::restore(const ModelOp& op) {
-  Target to = target(op);
-  if (!to.family->options.history) return;
+  if (!target(op).family->options.history) return;
+  Target to = writing_target(op);
   const std::string& key = key_of(op.key);
   const int64_t at_ms = std::max<int64_t>(0, to.at.written_at_ms - op.b);
   const Lifetime lifetime = lifetime_of(op.a, to.at.now_ms);
@@ -535,7 +552,7 @@ void ModelRun::read_key(const ModelOp& op) {
 }
 
 void ModelRun::clear(const ModelOp& op) {
-  Target to = target(op);
+  Target to = writing_target(op);
   to.family->clear();
   to.done("clear", "ok", answer(to.keyspace.clear()));
 }
@@ -546,10 +563,12 @@ void ModelRun::write_batch(const ModelOp& op) {
   if (open_) return;
   const model::Moment at = next_moment();
   WriteBatch batch;
+  Sweep swept;
   for (int i = 0; i < 1 + op.b % 4; ++i) {
     const std::string& name = family_of(op.family + i * op.a);
     const std::string& key = key_of(op.key + i * op.b);
     const lapse::Family family = must(store_->family(name));
+    sweep(&swept, name, &state_.at(name), at);
     if ((op.a + i) % 4 == 0) {
       batch.erase(family, key);
       state_.at(name).erase(key, at);
@@ -568,7 +587,7 @@ void ModelRun::begin(const ModelOp&) {
     expect("begin in a transaction", "Busy", answer(store_->begin().status()));
     return;
   }
-  open_ = std::make_unique<Open>(Open{must(store_->begin()), state_, next_moment(), {}});
+  open_ = std::make_unique<Open>(Open{must(store_->begin()), state_, next_moment(), {}, {}});
   expect("revision()", text(open_->at.revision), text(open_->transaction.revision()));
   expect("now_ms()", text(open_->at.now_ms), text(open_->transaction.now_ms()));
 }
@@ -654,7 +673,26 @@ void ModelRun::reopen(const ModelOp&) {
   close();
   open();
   catch_up(at);
+  last_written_at_ms_ = remembered_time();
   compare_everything(0);
+}
+
+// The date of the latest commit, as the store still knows it. It may have forgotten those of the last second, but none
+// of a revision. Found by asking for the past by a clock at which everything is in the future.
+int64_t ModelRun::remembered_time() {
+  int64_t known_ms = 0;
+  for (const auto& [name, family] : state_) {
+    if (shows_revisions(family)) known_ms = std::max(known_ms, family.latest_date_ms());
+  }
+  const int64_t now_ms = clock_.now_ms();
+  clock_.set(0);
+  must(store_->snapshot_at(known_ms));
+  for (int64_t unknown_ms = last_written_at_ms_ + 1; unknown_ms - known_ms > 1;) {
+    const int64_t middle_ms = known_ms + (unknown_ms - known_ms) / 2;
+    (store_->snapshot_at(middle_ms).ok() ? known_ms : unknown_ms) = middle_ms;
+  }
+  clock_.set(now_ms);
+  return known_ms;
 }
 
 void ModelRun::checkpoint(const ModelOp&) {

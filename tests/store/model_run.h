@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,18 +32,24 @@ std::ostream& operator<<(std::ostream& out, const ModelOp& op);
 
 class ModelRun {
  public:
-  explicit ModelRun(const StoreConfig& config);
+  // Compares everything after each `compare_every` steps.
+  ModelRun(const StoreConfig& config, int compare_every);
 
   void step(const ModelOp& op);
   void finish();
 
  private:
   struct Target;  // where an operation is made: in the store or the transaction, and beside it in the model
-  struct Open {   // a transaction and what it should see
+  struct Sweep {  // what a transaction has swept so far
+    std::set<std::string> families;
+    uint64_t removed = 0;
+  };
+  struct Open {  // a transaction and what it should see
     Transaction transaction;
     model::State state;
     model::Moment at;
     std::vector<std::pair<Savepoint, model::State>> savepoints;
+    Sweep sweep;
   };
   struct Kept {  // a snapshot and what it should see
     Snapshot snapshot;
@@ -55,6 +62,9 @@ class ModelRun {
   void close();
   model::Moment next_moment();
   Target target(const ModelOp& op);
+  // The same, for an operation that writes: the first one in a family also sweeps there.
+  Target writing_target(const ModelOp& op);
+  void sweep(Sweep* sweep, const std::string& name, model::Family* family, const model::Moment& at);
 
   // Operations on keys, in a family.
   void write_key(const ModelOp& op);
@@ -89,6 +99,7 @@ class ModelRun {
   void verify(const ModelOp& op);
 
   void catch_up(const model::Moment& at);
+  int64_t remembered_time();
   void compare_everything(int salt);
   void compare(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms);
   void compare_past(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms,
@@ -99,6 +110,7 @@ class ModelRun {
   bool memory_;
   Options options_;
   std::optional<Store> store_;
+  const int compare_every_;
   int steps_ = 0;
 
   model::State state_;             // what is committed

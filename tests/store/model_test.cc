@@ -49,7 +49,7 @@ std::vector<StoreConfig> model_configs() {
 class Model : public testing::TestWithParam<StoreConfig> {
  protected:
   void run(const std::vector<ModelOp>& ops) {
-    ModelRun model(GetParam());
+    ModelRun model(GetParam(), ops.size() > 50 ? 4 : 1);
     for (const ModelOp& op : ops) model.step(op);
     model.finish();
   }
