@@ -64,7 +64,7 @@ class Family {
 
   // The writer's.
   FamilyRecord record;
-  uint64_t published_by = 0;  // the commit that `record` is from
+  std::atomic<uint64_t> published_by{0};  // the commit that `record` is from; 0: not made yet
 
   // No expiry entry lies before due_from (empty: before the first), and so none is due before next_due_ms. The former is
   // the writer's; the latter may be read by anyone, as a hint.

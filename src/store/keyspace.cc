@@ -296,8 +296,6 @@ Status Keyspace::clear() {
 
 Result<std::optional<Entry>> Keyspace::touch(std::string_view key, milliseconds ttl,
                                              const TouchOptions& options) {
-  if (ttl.count() <= 0)
-    return invalid("touch(): a TTL of " + std::to_string(ttl.count()) + " ms: it must be above zero");
   LAPSE_TRY(check_key(key));
   int64_t now_ms = 0;
   std::optional<Entry> entry;
@@ -305,6 +303,7 @@ Result<std::optional<Entry>> Keyspace::touch(std::string_view key, milliseconds 
     LAPSE_TRY_ASSIGN(internal::ReadView view, scope_->read(family_));
     LAPSE_TRY_ASSIGN(const std::optional<Row> row, view.row(key));
     now_ms = view.now_ms();
+    LAPSE_TRY(internal::check_lifetime(ttl, now_ms));
     if (row) entry = internal::to_entry(*row, now_ms);
     if (!row || !needs_renewal(*row, now_ms, options)) return entry;
   }

@@ -167,7 +167,6 @@ void StoreState::publish(const std::shared_ptr<Family>& family, const std::optio
   if (family->published_by > sequence) return;  // a later change was quicker
   family->published_by = sequence;
   if (record) {
-    if (family->record.id != record->id) family->forget_due();
     family->record = *record;
     family->id = record->id;
     families_.insert_or_assign(family->name, family);

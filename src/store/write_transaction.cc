@@ -58,7 +58,8 @@ Status WriteTransaction::change_record(const std::shared_ptr<Family>& family,
   const std::string key = catalog_key(family->name);
   LAPSE_TRY(record ? put(key, encode_record(*record)) : erase(key));
   records_by_row_ = true;
-  if (record && family->published_by == 0) state_->announce(family);
+  family->forget_due();  // its rows may lie elsewhere now
+  if (record && family->published_by.load() == 0) state_->announce(family);
   if (std::find(changed_.begin(), changed_.end(), family) == changed_.end()) changed_.push_back(family);
   return {};
 }
