@@ -20,7 +20,7 @@ lapse::Status greet() {
 
   auto docs = store->family_or_create("docs", {.history = lapse::HistoryPolicy{.keep_last = 10}});
   if (!docs.ok()) return docs.status();
-  const lapse::Status both = store->update([&](lapse::Transaction& t) -> lapse::Status {  // both or neither
+  lapse::Status both = store->update([&](lapse::Transaction& t) -> lapse::Status {  // both or neither
     if (auto put = t.in(*docs).put("motto", "everything flows"); !put.ok()) return put;
     return t.put("visited", "yes");
   });

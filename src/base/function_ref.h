@@ -14,9 +14,10 @@ class FunctionRef;
 template <typename R, typename... Arguments>
 class FunctionRef<R(Arguments...)> {
  public:
+  // NOLINTBEGIN(google-explicit-constructor,bugprone-forwarding-reference-overload): lambdas are passed as they are
   template <typename Callable>
-  requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
-      FunctionRef(Callable&& callable)  // NOLINT(google-explicit-constructor): lambdas are passed as they are
+  requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>) FunctionRef(Callable&& callable)
+      // NOLINTEND(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, Arguments... arguments) -> R {
           return (*static_cast<std::remove_reference_t<Callable>*>(object))(

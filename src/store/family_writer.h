@@ -63,8 +63,8 @@ class FamilyWriter {
     int64_t deadline_ms;
   };
 
-  FamilyWriter(WriteTransaction* transaction, std::shared_ptr<Family> family, FamilyRecord record)
-      : transaction_(transaction), family_(std::move(family)), record_(std::move(record)) {}
+  FamilyWriter(WriteTransaction* transaction, std::shared_ptr<Family> family, const FamilyRecord& record)
+      : transaction_(transaction), family_(std::move(family)), record_(record) {}
 
   Status replace(std::string_view key, const std::optional<Row>& old, const std::optional<NewRow>& next,
                  Ending ending);

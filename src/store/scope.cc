@@ -98,7 +98,7 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
     LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
     if (manner.sweeps) LAPSE_TRY(sweep(&writer));
     LAPSE_TRY(work(writer));
-    const Status status = finish_transaction(&transaction).status();
+    Status status = finish_transaction(&transaction).status();
     if (status.code() != StatusCode::kConflict) return status;
   }
 }

@@ -15,7 +15,6 @@ namespace lapse {
 
 using internal::AutoScope;
 using internal::FamilyRecord;
-using internal::FamilyWriter;
 using internal::SnapshotScope;
 using internal::StoreState;
 using internal::TransactionScope;
@@ -238,7 +237,7 @@ Status Store::update(const std::function<Status(Transaction&)>& work) {
   for (;;) {
     LAPSE_TRY_ASSIGN(Transaction transaction, begin(scope_->options().busy_timeout));
     LAPSE_TRY(work(transaction));
-    const Status status = transaction.commit().status();
+    Status status = transaction.commit().status();
     if (status.code() != StatusCode::kConflict) return status;
   }
 }

@@ -78,7 +78,7 @@ Status StoreState::read_catalog(engine::Engine* engine) {
     auto family = std::make_shared<Family>(this, name, record.identity);
     family->id = record.id;
     family->published_by = snapshot->sequence();
-    family->record = std::move(record);
+    family->record = record;
     families_.emplace(name, std::move(family));
   }
   if (families_.find(kDefaultFamilyName) == families_.end())
