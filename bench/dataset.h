@@ -46,6 +46,19 @@ inline uint64_t word_sum(std::string_view bytes) {
   return sum + tail;
 }
 
+struct ScanTotals {
+  uint64_t entries = 0;
+  uint64_t key_sum = 0;
+  uint64_t value_sum = 0;
+
+  bool operator==(const ScanTotals&) const = default;
+  void add(std::string_view key, std::string_view value) {
+    ++entries;
+    key_sum += word_sum(key);
+    value_sum += word_sum(value);
+  }
+};
+
 class Dataset {
  public:
   using Key = std::array<char, kKeyBytes>;

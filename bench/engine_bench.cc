@@ -1,73 +1,25 @@
 #include "bench/engine_bench.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <stdexcept>
-
 #include "bench/engine_turn.h"
 #include "bench/engine_workloads.h"
-#include "bench/scratch.h"
+#include "bench/rounds.h"
 
 namespace lapse::bench {
 namespace {
 
-namespace fs = std::filesystem;
-
-class Runner {
- public:
-  Runner(const EnginePlan& plan, Report* report) : plan_(plan), report_(report) {}
-
-  void run() {
-    for (int round = 0; round < plan_.scale.rounds; ++round) {
-      for (const Workload& workload : kEngineWorkloads) {
-        if (selected(workload) && (round == 0 || !workload.once)) run_workload(workload, round);
-      }
-      fs::remove_all(plan_.folder / "loaded");
-    }
-  }
-
- private:
-  bool selected(const Workload& workload) const {
-    return std::find(plan_.workloads.begin(), plan_.workloads.end(), workload.name) != plan_.workloads.end();
-  }
-
-  void run_workload(const Workload& workload, int round) {
-    std::fprintf(stderr, "round %d of %d: %-14s", round + 1, plan_.scale.rounds, workload.name.data());
-    std::vector<std::string> stores = plan_.stores;
-    const auto first = round % static_cast<int>(stores.size());
-    std::rotate(stores.begin(), stores.begin() + first, stores.end());
-    for (const std::string& store : stores) {
-      const Stopwatch watch;
-      run_turn(workload, store);
-      std::fprintf(stderr, " %s %.1f s", store.c_str(), watch.seconds());
-    }
-    std::fprintf(stderr, "\n");
-  }
-
-  void run_turn(const Workload& workload, const std::string& store) {
-    const fs::path empty = plan_.folder / "empty";
-    fs::create_directories(empty);
-    try {
-      const auto rival = make_rival(store);
-      workload.run({plan_.scale, data_, store, *rival, plan_.folder / "loaded" / store, empty, *report_});
-    } catch (const std::exception& error) {
-      throw std::runtime_error(std::string(workload.name) + " on " + store + ": " + error.what());
-    }
-    fs::remove_all(empty);
-    settle_file_system(plan_.folder);
-  }
-
-  const EnginePlan& plan_;
-  Report* report_;
-  Dataset data_;
-};
+constexpr Scale kQuickScale = {100'000, 100'000, 20, 1, 3};
+constexpr Scale kDefaultScale = {1'000'000, 1'000'000, 90, 3, 3};
+constexpr Scale kLargeScale = {10'000'000, 2'000'000, 300, 3, 1};
 
 }  // namespace
 
-std::vector<std::string> engine_workload_names() {
-  std::vector<std::string> names;
-  for (const Workload& workload : kEngineWorkloads) names.emplace_back(workload.name);
-  return names;
+const Scale& engine_scale(Size size) {
+  switch (size) {
+    case Size::kQuick: return kQuickScale;
+    case Size::kLarge: return kLargeScale;
+    case Size::kDefault: break;
+  }
+  return kDefaultScale;
 }
 
 std::vector<Aim> engine_aims() {
@@ -92,6 +44,14 @@ std::vector<Aim> engine_aims() {
   };
 }
 
-void run_engine_workloads(const EnginePlan& plan, Report* report) { Runner(plan, report).run(); }
+void run_engine_workloads(const Plan& plan, Report* report) {
+  const Dataset data;
+  const auto take_turn = [&](const Workload<Turn>& workload, const std::string& store,
+                             const Folders& folders) {
+    const auto rival = make_rival(store);
+    workload.run({engine_scale(plan.size), data, store, *rival, folders.loaded, folders.empty, *report});
+  };
+  Rounds(plan, kEngineWorkloads, take_turn).run();
+}
 
 }  // namespace lapse::bench

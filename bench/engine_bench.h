@@ -1,13 +1,11 @@
-// The loop of `lapse-bench engine`, which takes every store through every workload.
+// How much there is to do in `lapse-bench engine`, and what is to come out.
 
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "bench/plan.h"
 #include "bench/report.h"
 
 namespace lapse::bench {
@@ -20,25 +18,11 @@ struct Scale {
   int rounds;
 };
 
-inline constexpr Scale kQuickScale = {100'000, 100'000, 20, 1, 3};
-inline constexpr Scale kDefaultScale = {1'000'000, 1'000'000, 90, 3, 3};
-inline constexpr Scale kLargeScale = {10'000'000, 2'000'000, 300, 3, 1};
-
-struct EnginePlan {
-  Scale scale = kDefaultScale;
-  std::vector<std::string> stores;     // as in kRivals
-  std::vector<std::string> workloads;  // as in engine_workload_names()
-  std::filesystem::path folder;        // empty; everything is left in it
-};
-
-// In the order in which they run.
-std::vector<std::string> engine_workload_names();
+const Scale& engine_scale(Size size);
 
 // What issue 2 wants the engine to reach.
 std::vector<Aim> engine_aims();
 
-// Runs every workload on one store after the other, in an order that rotates from round to round,
-// and tells of its progress on stderr.
-void run_engine_workloads(const EnginePlan& plan, Report* report);
+void run_engine_workloads(const Plan& plan, Report* report);
 
 }  // namespace lapse::bench

@@ -5,23 +5,9 @@
 namespace lapse::bench {
 
 PutTiming time_puts(const Turn& turn, const Puts& puts) {
-  Batch batch(turn.data, puts.per_commit);
-  PutTiming timing;
-  uint64_t done = 0;
-  const double cpu_before = cpu_seconds();
-  Stopwatch watch;
-  while (done < puts.count && !timing.stopped_early) {
-    for (size_t place = 0; place < puts.per_commit; ++place, ++done) {
-      batch.set(place, puts.index_of(done, turn.scale.entries), puts.generation);
-    }
-    turn.rival.commit(batch.entries());
-    timing.commits.record(watch.lap_ns());
-    timing.stopped_early = watch.seconds_at_lap() > puts.seconds_at_most;
-  }
-  turn.rival.flush();
-  timing.puts_per_second = static_cast<double>(done) / watch.seconds();
-  timing.cpu_us_a_put = (cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(done);
-  return timing;
+  return time_puts(
+      turn.data, turn.scale.entries, puts,
+      [&](std::span<const Entry> entries) { turn.rival.commit(entries); }, [&] { turn.rival.flush(); });
 }
 
 PutTiming load(const Turn& turn) {

@@ -16,13 +16,11 @@
 
 #include "bench/dataset.h"
 #include "bench/engine_bench.h"
-#include "bench/latency.h"
 #include "bench/report.h"
 #include "bench/rival.h"
+#include "bench/writing.h"
 
 namespace lapse::bench {
-
-inline constexpr size_t kPutsABatch = 1000;
 
 struct Turn {
   const Scale& scale;
@@ -36,36 +34,6 @@ struct Turn {
   void record(const Row& row, double value, bool stopped_early = false) const {
     report.record(row, store, value, stopped_early);
   }
-};
-
-// Which entries, in which order: the i-th of one stream. Streams differ, lest one workload read just
-// what another wrote, in the order it did.
-using IndexOf = uint64_t (*)(uint64_t i, uint64_t entries);
-
-inline uint64_t new_entry(uint64_t i, uint64_t /*entries*/) { return i; }
-inline uint64_t absent_entry(uint64_t i, uint64_t entries) { return entries + i; }
-template <uint64_t kStream>
-uint64_t random_entry(uint64_t i, uint64_t entries) {
-  return mix(i + (kStream << 48)) % entries;
-}
-inline constexpr IndexOf entry_to_get = random_entry<1>;
-inline constexpr IndexOf entry_to_overwrite = random_entry<2>;
-inline constexpr IndexOf entry_to_fill_with = random_entry<3>;
-inline constexpr IndexOf entry_to_write_meanwhile = random_entry<4>;
-
-struct Puts {
-  uint64_t count;
-  size_t per_commit;
-  IndexOf index_of;
-  uint64_t generation;
-  double seconds_at_most = 1e9;
-};
-
-struct PutTiming {
-  double puts_per_second = 0;
-  double cpu_us_a_put = 0;  // of all threads: what compaction in the background costs is in it
-  LatencyHistogram commits;
-  bool stopped_early = false;
 };
 
 // Commits, then flushes. REQUIRES: the store is open.

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "bench/reading.h"
 #include "bench/scratch.h"
 
 namespace lapse::bench {
@@ -19,21 +20,6 @@ constexpr double kMegabyte = 1 << 20;
 
 // --- Writing
 
-void record_latencies(const Turn& turn, const std::string& name, const LatencyHistogram& commits) {
-  turn.record({name + "_p999_us", "  p99.9 of a commit", Unit::kMicroseconds, Over::kMedian},
-              commits.percentile_us(0.999));
-  turn.record({name + "_max_us", "  longest commit, of all rounds", Unit::kMicroseconds, Over::kMaximum},
-              commits.max_us());
-}
-
-void record_puts(const Turn& turn, const std::string& name, const std::string& title,
-                 const PutTiming& timing) {
-  turn.record({name, title}, timing.puts_per_second, timing.stopped_early);
-  turn.record({name + "_cpu_us", "  CPU time of a put, all threads", Unit::kMicroseconds},
-              timing.cpu_us_a_put);
-  record_latencies(turn, name, timing.commits);
-}
-
 double single_puts_seconds(const Turn& turn) {
   return turn.rival.always_syncs() ? kSyncedPutsSeconds : turn.scale.single_puts_seconds;
 }
@@ -44,36 +30,7 @@ void record_disk(const Turn& turn, const std::string& name, const std::string& t
 
 // --- Reading
 
-void check(bool right, const char* what) {
-  if (!right) throw std::runtime_error(what);
-}
-
-struct Gets {
-  IndexOf index_of = entry_to_get;
-  bool present = true;
-};
-
-// `get_one(key, &value_sum)` is how to read.
-template <typename GetOne>
-void get_range(const Turn& turn, const Gets& gets, uint64_t from, uint64_t to, GetOne get_one) {
-  for (uint64_t i = from; i < to; ++i) {
-    const uint64_t index = gets.index_of(i, turn.scale.entries);
-    const Dataset::Key key = Dataset::key(index);
-    uint64_t value_sum = 0;
-    const bool found = get_one(view(key), &value_sum);
-    check(found == gets.present, found ? "an entry that was never put is there" : "an entry is not there");
-    check(!found || value_sum == Dataset::value_sum(index), "an entry has the wrong value");
-  }
-}
-
-template <typename GetOne>
-double gets_per_second(const Turn& turn, const Gets& gets, GetOne get_one) {
-  const uint64_t count = turn.scale.gets;
-  get_range(turn, gets, count, count + count / 5, get_one);  // warms up
-  const Stopwatch watch;
-  get_range(turn, gets, 0, count, get_one);
-  return static_cast<double>(count) / watch.seconds();
-}
+Gets random_gets(const Turn& turn) { return {turn.scale.gets, turn.scale.entries}; }
 
 // Has `measure(reader)` read within one snapshot or read transaction.
 template <typename Measure>
@@ -87,41 +44,33 @@ double in_one_view(const Turn& turn, Measure measure) {
 
 double gets_per_second_in_one_view(const Turn& turn, const Gets& gets) {
   return in_one_view(turn, [&](Reader* reader) {
-    return gets_per_second(
-        turn, gets, [=](std::string_view key, uint64_t* value_sum) { return reader->get(key, value_sum); });
+    const auto get_one = [=](std::string_view key, uint64_t* sum) { return reader->get(key, sum); };
+    return time_gets(gets, get_one).gets_per_second;
   });
 }
 
 double gets_per_second_in_short_views(const Turn& turn) {
   return in_one_view(turn, [&](Reader* reader) {
     uint64_t done = 0;
-    return gets_per_second(turn, {}, [&, reader](std::string_view key, uint64_t* value_sum) {
+    const auto get_one = [&, reader](std::string_view key, uint64_t* value_sum) {
       if (++done % kGetsAView == 0) {
         reader->end();
         reader->begin();
       }
       return reader->get(key, value_sum);
-    });
+    };
+    return time_gets(random_gets(turn), get_one).gets_per_second;
   });
 }
 
 double gets_per_second_alone(const Turn& turn) {
   const auto reader = turn.rival.reader();
-  return gets_per_second(
-      turn, {}, [&](std::string_view key, uint64_t* value_sum) { return reader->get_alone(key, value_sum); });
-}
-
-ScanTotals totals_of(uint64_t entries) {
-  ScanTotals totals{.entries = entries};
-  for (uint64_t index = 0; index < entries; ++index) {
-    totals.key_sum += Dataset::key_sum(index);
-    totals.value_sum += Dataset::value_sum(index);
-  }
-  return totals;
+  const auto get_one = [&](std::string_view key, uint64_t* sum) { return reader->get_alone(key, sum); };
+  return time_gets(random_gets(turn), get_one).gets_per_second;
 }
 
 double entries_scanned_per_second(const Turn& turn, Reader* reader) {
-  const ScanTotals expected = totals_of(turn.scale.entries);
+  const ScanTotals expected = totals_of(0, turn.scale.entries);
   check(reader->scan() == expected, "a scan found other entries than were put");  // warms up
   const Stopwatch watch;
   check(reader->scan() == expected, "a second scan found other entries than the first");
@@ -252,7 +201,7 @@ void overwrite(const Turn& turn) {
 
 void get(const Turn& turn) {
   open_loaded(turn);
-  turn.record({"get", "random get, buffer empty"}, gets_per_second_in_one_view(turn, {}));
+  turn.record({"get", "random get, buffer empty"}, gets_per_second_in_one_view(turn, random_gets(turn)));
   turn.rival.close();
 }
 
@@ -265,7 +214,7 @@ void get_alone(const Turn& turn) {
 void get_missing(const Turn& turn) {
   open_loaded(turn);
   turn.record({"get_missing", "get of missing keys"},
-              gets_per_second_in_one_view(turn, {.index_of = absent_entry, .present = false}));
+              gets_per_second_in_one_view(turn, {turn.scale.gets, turn.scale.entries, absent_entry, false}));
   turn.rival.close();
 }
 
@@ -279,7 +228,8 @@ void scan(const Turn& turn) {
 void get_half_full(const Turn& turn) {
   open_loaded(turn);
   fill_half_the_buffer(turn);
-  turn.record({"get_half_full", "random get, buffer half full"}, gets_per_second_in_one_view(turn, {}));
+  turn.record({"get_half_full", "random get, buffer half full"},
+              gets_per_second_in_one_view(turn, random_gets(turn)));
   turn.rival.flush();
   rest_and_close(turn);
 }

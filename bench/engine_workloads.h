@@ -2,9 +2,8 @@
 
 #pragma once
 
-#include <string_view>
-
 #include "bench/engine_turn.h"
+#include "bench/rounds.h"
 
 namespace lapse::bench {
 
@@ -24,14 +23,8 @@ void commit_full_1(const Turn& turn);
 void commit_full_8(const Turn& turn);
 void commit_full_16(const Turn& turn);
 
-struct Workload {
-  std::string_view name;
-  void (*run)(const Turn& turn);
-  bool once = false;  // in the first round only
-};
-
 // In the order in which they run.
-inline constexpr Workload kEngineWorkloads[] = {
+inline constexpr Workload<Turn> kEngineWorkloads[] = {
     // Forks, so it runs before any store has started threads in this process.
     {"memory", memory, /*once=*/true},
     {"put_single", put_single},

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "bench/engine_command.h"
+#include "bench/store_command.h"
 #include "bench/usage.h"
 
 namespace lapse::bench {
@@ -18,6 +19,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"engine", kEngineHelp, run_engine_command},
+    {"store", kStoreHelp, run_store_command},
 };
 
 void print_help() {

@@ -28,19 +28,6 @@ struct OpenOptions {
   bool drain_constantly = false;  // Lapse: a small write buffer and small slices; no one else's concern
 };
 
-struct ScanTotals {
-  uint64_t entries = 0;
-  uint64_t key_sum = 0;
-  uint64_t value_sum = 0;
-
-  bool operator==(const ScanTotals&) const = default;
-  void add(std::string_view key, std::string_view value) {
-    ++entries;
-    key_sum += word_sum(key);
-    value_sum += word_sum(value);
-  }
-};
-
 // One thread's way to read. A value found is summed up where the store has it: nobody copies just
 // for us, and nobody gets away without touching the bytes.
 class Reader {

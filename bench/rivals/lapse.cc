@@ -66,7 +66,6 @@ class LapseRival final : public Rival {
   }
 
   void open(const OpenOptions& options) override {
-    using engine::Durability;
     options_.durability = options.sync_every_commit ? Durability::kFull : Durability::kNormal;
     options_.buffer_bytes = options.drain_constantly ? 8 << 20 : kWriteBufferBytes;
     options_.drain_slice_rows = options.drain_constantly ? 512 : 8192;

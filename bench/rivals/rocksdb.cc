@@ -4,26 +4,16 @@
 // Reads: Get() into a PinnableSlice, which does not copy out of the block cache; one snapshot for
 // all gets, none for a single one.
 
-#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/table.h>
 #include <rocksdb/version.h>
 
-#include <chrono>
-#include <thread>
-
 #include "bench/rival.h"
+#include "bench/rivals/rocksdb_common.h"
 
 namespace lapse::bench {
 namespace {
 
-void must(const rocksdb::Status& status) {
-  if (!status.ok()) throw std::runtime_error("rocksdb: " + status.ToString());
-}
-
-rocksdb::Slice to_slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-std::string_view to_view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+using namespace rocks;
 
 class RocksdbReader final : public Reader {
  public:
@@ -62,18 +52,6 @@ class RocksdbReader final : public Reader {
   rocksdb::PinnableSlice value_;
 };
 
-rocksdb::Options make_options() {
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = rocksdb::NewLRUCache(kReadCacheBytes);
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.write_buffer_size = kWriteBufferBytes;
-  options.compression = rocksdb::kNoCompression;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  return options;
-}
-
 class RocksdbRival final : public Rival {
  public:
   std::string describe() const override {
@@ -107,19 +85,9 @@ class RocksdbRival final : public Rival {
 
   void flush() override { must(db_->Flush({})); }
 
-  void settle() override {
-    while (property("rocksdb.compaction-pending") + property("rocksdb.num-running-compactions") > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  }
+  void settle() override { wait_for_compactions(db_.get()); }
 
  private:
-  uint64_t property(const char* name) const {
-    uint64_t value = 0;
-    db_->GetIntProperty(name, &value);
-    return value;
-  }
-
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::WriteOptions write_options_;
 };

@@ -7,79 +7,23 @@
 // Reads: a prepared SELECT, in one read transaction for all gets, or each in its own implicit one.
 // Values are views into SQLite's row, before the statement is reset.
 
-#include <sqlite3.h>
-
 #include <mutex>
 
 #include "bench/rival.h"
+#include "bench/rivals/sqlite_handles.h"
 
 namespace lapse::bench {
 namespace {
 
-void must(sqlite3* db, int code) {
-  if (code != SQLITE_OK) throw std::runtime_error(std::string("sqlite: ") + sqlite3_errmsg(db));
-}
+using sqlite::Connection;
+using sqlite::Statement;
 
-class Connection {
- public:
-  Connection(const std::string& path, const char* synchronous) {
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    must(db_, sqlite3_open_v2(path.c_str(), &db_, flags, nullptr));
-    execute("PRAGMA journal_mode=WAL");
-    execute(std::string("PRAGMA synchronous=") + synchronous);
-    execute("PRAGMA cache_size=-" + std::to_string(kReadCacheBytes >> 10));
-    execute("CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID");
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() { sqlite3_close(db_); }
-
-  void execute(const std::string& sql) {
-    must(db_, sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr));
-  }
-  sqlite3* db() const { return db_; }
-
- private:
-  sqlite3* db_ = nullptr;
-};
-
-class Statement {
- public:
-  Statement(const Connection& connection, const char* sql) : db_(connection.db()) {
-    must(db_, sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr));
-  }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-  ~Statement() { sqlite3_finalize(statement_); }
-
-  void bind(int parameter, std::string_view bytes) {
-    must(db_, sqlite3_bind_blob(statement_, parameter, bytes.data(), static_cast<int>(bytes.size()),
-                                SQLITE_STATIC));
-  }
-  // Whether there is a row.
-  bool step() {
-    const int code = sqlite3_step(statement_);
-    if (code != SQLITE_DONE && code != SQLITE_ROW) must(db_, code);
-    return code == SQLITE_ROW;
-  }
-  std::string_view column(int column) const {
-    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-    return {bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
-  }
-  void reset() { sqlite3_reset(statement_); }
-  void run() {
-    step();
-    reset();
-  }
-
- private:
-  sqlite3* db_;
-  sqlite3_stmt* statement_ = nullptr;
-};
+constexpr const char* kTable =
+    "CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID";
 
 class SqliteReader final : public Reader {
  public:
-  explicit SqliteReader(const std::string& path) : connection_(path, "NORMAL") {}
+  explicit SqliteReader(const std::string& path) : connection_(path, "NORMAL", kTable) {}
 
   void begin() override { begin_.run(); }
   void end() override { end_.run(); }
@@ -111,7 +55,7 @@ class SqliteReader final : public Reader {
 
 class SqliteWriter {
  public:
-  SqliteWriter(const std::string& path, const char* synchronous) : connection_(path, synchronous) {}
+  SqliteWriter(const std::string& path, const char* synchronous) : connection_(path, synchronous, kTable) {}
 
   void commit(std::span<const Entry> entries) {
     const std::lock_guard lock(mutex_);

@@ -112,12 +112,11 @@ TEST_F(BadInput, ValuesThatAreTooLarge) {
   EXPECT_COMPLAINT(kTooLarge, store().get_and_set("key", too_large_value()), "value", size);
   EXPECT_COMPLAINT(kTooLarge, store().append("new", too_large_value()), "value", size);
   EXPECT_COMPLAINT(kTooLarge, store().append("key", too_large_value()), "value");
-  EXPECT_COMPLAINT(kTooLarge, store().multi_put(std::vector<KeyValue>{{"a", "1"}, {"b", too_large_value()}}), "value", size);
+  EXPECT_COMPLAINT(kTooLarge, store().multi_put(std::vector<KeyValue>{{"a", "1"}, {"b", too_large_value()}}),
+                   "value", size);
 }
 
-TEST_F(BadInput, IncrementOfText) {
-  EXPECT_COMPLAINT(kInvalidArgument, store().increment("key"), "integer");
-}
+TEST_F(BadInput, IncrementOfText) { EXPECT_COMPLAINT(kInvalidArgument, store().increment("key"), "integer"); }
 
 TEST_F(BadInput, IncrementWithinImpossibleBounds) {
   EXPECT_COMPLAINT(kInvalidArgument, store().increment("new", 1, {.min = 5, .max = 4}), "5", "4");
@@ -164,7 +163,8 @@ TEST_F(BadInput, HistoryWhereNoneIsKept) {
 }
 
 TEST_F(BadInput, RevisionsWhereThereAreNone) {
-  EXPECT_COMPLAINT(kInvalidArgument, store().compare_and_set_revision("key", 1, "new"), "revision", "default");
+  EXPECT_COMPLAINT(kInvalidArgument, store().compare_and_set_revision("key", 1, "new"), "revision",
+                   "default");
   EXPECT_COMPLAINT(kInvalidArgument, store().compare_and_erase_revision("key", 1), "revision", "default");
 }
 
@@ -206,12 +206,9 @@ TEST_F(BadInput, FamilyNames) {
 
 TEST_F(BadInput, FamilyPolicies) {
   const std::vector<std::pair<FamilyOptions, std::string>> bad = {
-      {{.default_ttl = -1ms}, "default_ttl"},
-      {{.default_ttl = kForever}, "default_ttl"},
-      {{.max_ttl = -1ms}, "max_ttl"},
-      {{.jitter_percent = -1}, "jitter"},
-      {{.jitter_percent = 101}, "jitter"},
-      {{.history = HistoryPolicy{.keep_for = -1ms}}, "keep_for"},
+      {{.default_ttl = -1ms}, "default_ttl"}, {{.default_ttl = kForever}, "default_ttl"},
+      {{.max_ttl = -1ms}, "max_ttl"},         {{.jitter_percent = -1}, "jitter"},
+      {{.jitter_percent = 101}, "jitter"},    {{.history = HistoryPolicy{.keep_for = -1ms}}, "keep_for"},
   };
   for (const auto& [options, word] : bad) {
     EXPECT_COMPLAINT(kInvalidArgument, store().create_family("f", options), word);

@@ -345,7 +345,8 @@ TEST_P(Contract, ClearForgetsEveryDeadline) {
 TEST_P(Contract, PurgingOneFamilyTouchesNoOther) {
   Family a = family("a");
   Family b = family("b");
-  for (Keyspace* keyspace : {static_cast<Keyspace*>(&store()), static_cast<Keyspace*>(&a), static_cast<Keyspace*>(&b)}) {
+  for (Keyspace* keyspace :
+       {static_cast<Keyspace*>(&store()), static_cast<Keyspace*>(&a), static_cast<Keyspace*>(&b)}) {
     must(keyspace->put("key", "value", 1s));
   }
   clock_.advance(1'000);
@@ -371,7 +372,8 @@ TEST_P(Contract, DroppingAFamilyDropsItsDeadlinesAndHistory) {
 }
 
 TEST_P(Contract, NamesThatAreReservedEmptyOrTooLongAreRefused) {
-  for (const std::string& name : {std::string(), std::string("__"), std::string("__x"), std::string(256, 'x')}) {
+  for (const std::string& name :
+       {std::string(), std::string("__"), std::string("__x"), std::string(256, 'x')}) {
     EXPECT_CODE(kInvalidArgument, store().create_family(name)) << name;
     EXPECT_CODE(kInvalidArgument, store().family_or_create(name)) << name;
   }

@@ -5,22 +5,26 @@
 namespace lapse {
 
 EngineCalls EngineCalls::operator-(const EngineCalls& before) const {
-  return {gets - before.gets,       puts - before.puts,           erases - before.erases,
-          cursors - before.cursors, moves - before.moves, estimates - before.estimates, snapshots - before.snapshots,
-          transactions - before.transactions, commits - before.commits};
+  return {gets - before.gets,           puts - before.puts,
+          erases - before.erases,       cursors - before.cursors,
+          moves - before.moves,         estimates - before.estimates,
+          snapshots - before.snapshots, transactions - before.transactions,
+          commits - before.commits};
 }
 
 std::ostream& operator<<(std::ostream& out, const EngineCalls& calls) {
-  return out << calls.gets << " gets, " << calls.puts << " puts, " << calls.erases << " erases, " << calls.cursors
-             << " cursors, " << calls.moves << " moves, " << calls.estimates << " estimates, " << calls.snapshots << " snapshots, " << calls.transactions
-             << " transactions, " << calls.commits << " commits";
+  return out << calls.gets << " gets, " << calls.puts << " puts, " << calls.erases << " erases, "
+             << calls.cursors << " cursors, " << calls.moves << " moves, " << calls.estimates
+             << " estimates, " << calls.snapshots << " snapshots, " << calls.transactions << " transactions, "
+             << calls.commits << " commits";
 }
 
 namespace {
 
 class Cursor final : public engine::Cursor {
  public:
-  Cursor(std::unique_ptr<engine::Cursor> inner, EngineCalls* calls) : inner_(std::move(inner)), calls_(calls) {
+  Cursor(std::unique_ptr<engine::Cursor> inner, EngineCalls* calls)
+      : inner_(std::move(inner)), calls_(calls) {
     ++calls_->cursors;
   }
   Status seek(std::string_view key) override { return counted().seek(key); }
@@ -43,14 +47,17 @@ class Cursor final : public engine::Cursor {
 
 class Snapshot final : public engine::Snapshot {
  public:
-  Snapshot(std::unique_ptr<engine::Snapshot> inner, EngineCalls* calls) : inner_(std::move(inner)), calls_(calls) {
+  Snapshot(std::unique_ptr<engine::Snapshot> inner, EngineCalls* calls)
+      : inner_(std::move(inner)), calls_(calls) {
     ++calls_->snapshots;
   }
   Result<std::optional<std::string_view>> get(std::string_view key) const override {
     ++calls_->gets;
     return inner_->get(key);
   }
-  std::unique_ptr<engine::Cursor> cursor() const override { return std::make_unique<Cursor>(inner_->cursor(), calls_); }
+  std::unique_ptr<engine::Cursor> cursor() const override {
+    return std::make_unique<Cursor>(inner_->cursor(), calls_);
+  }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     ++calls_->estimates;
     return inner_->estimate_entries(from, to);
@@ -72,7 +79,9 @@ class Transaction final : public engine::Transaction {
     ++calls_->gets;
     return inner_->get(key);
   }
-  std::unique_ptr<engine::Cursor> cursor() const override { return std::make_unique<Cursor>(inner_->cursor(), calls_); }
+  std::unique_ptr<engine::Cursor> cursor() const override {
+    return std::make_unique<Cursor>(inner_->cursor(), calls_);
+  }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     ++calls_->estimates;
     return inner_->estimate_entries(from, to);
@@ -104,7 +113,8 @@ class Transaction final : public engine::Transaction {
 
 class Counting final : public engine::Engine {
  public:
-  Counting(std::unique_ptr<engine::Engine> inner, EngineCalls* calls) : inner_(std::move(inner)), calls_(calls) {}
+  Counting(std::unique_ptr<engine::Engine> inner, EngineCalls* calls)
+      : inner_(std::move(inner)), calls_(calls) {}
 
   Result<std::unique_ptr<engine::Snapshot>> snapshot() override {
     LAPSE_TRY_ASSIGN(auto snapshot, inner_->snapshot());

@@ -14,7 +14,8 @@ class EngineCost : public testing::Test {
   EngineCost() { options_.clock = &clock_; }
 
   Store& store() {
-    if (!store_) store_.emplace(must(open_on_engine(counting_engine(must(engine::open_memory({})), &calls_), options_)));
+    if (!store_)
+      store_.emplace(must(open_on_engine(counting_engine(must(engine::open_memory({})), &calls_), options_)));
     return *store_;
   }
   // What a call costs.
@@ -88,10 +89,9 @@ TEST_F(EngineCost, PlainTransactionCostsOnePutAKey) {
 
 TEST_F(EngineCost, ReadOfAKeyWithALifetimeCostsOneGet) {
   must(store().put("key", "value", 1h));
-  for (const auto& read : std::vector<std::function<void()>>{[&] { must(store().get("key")); },
-                                                             [&] { must(store().get_entry("key")); },
-                                                             [&] { must(store().ttl("key")); },
-                                                             [&] { must(store().exists("key")); }}) {
+  for (const auto& read : std::vector<std::function<void()>>{
+           [&] { must(store().get("key")); }, [&] { must(store().get_entry("key")); },
+           [&] { must(store().ttl("key")); }, [&] { must(store().exists("key")); }}) {
     const EngineCalls cost = cost_of(read);
     EXPECT_EQ(1u, cost.gets) << cost;
     EXPECT_EQ(1u, cost.all()) << cost;
@@ -158,7 +158,8 @@ TEST_F(EngineCost, SweepThatFindsNothingDueCostsNothing) {
   const EngineCalls cost = cost_of([&] { must(store().put(numbered(5'000), "value")); });
   options_.sweep_per_write = 0;
   EngineCalls unswept_calls;
-  Store unswept = must(open_on_engine(counting_engine(must(engine::open_memory({})), &unswept_calls), options_));
+  Store unswept =
+      must(open_on_engine(counting_engine(must(engine::open_memory({})), &unswept_calls), options_));
   must(unswept.put("key", "value", 1h));
   const EngineCalls before = unswept_calls;
   must(unswept.put("other", "value"));

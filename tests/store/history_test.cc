@@ -8,7 +8,8 @@ namespace {
 class HistoryTest : public EveryStore {
  protected:
   // Sets the clock and writes.
-  void put_at(Family& family, int64_t at_ms, std::string_view key, std::string_view value, Lifetime lifetime = {}) {
+  void put_at(Family& family, int64_t at_ms, std::string_view key, std::string_view value,
+              Lifetime lifetime = {}) {
     clock_.set(at_ms);
     must(family.put(key, value, lifetime));
   }
@@ -189,11 +190,20 @@ TEST_P(HistoryTest, OfAKeyThatNeverWas) {
 
 TEST_P(HistoryTest, KeysOfAnyBytesAreKeptApart) {
   Family past = this->past();
-  const std::vector<std::string> keys = {"", std::string("\0", 1), std::string("\0\0", 2), std::string("\0\x01", 2),
-                                         std::string("\0\xff", 2), "a", std::string("a\0", 2), std::string("a\0\x01", 3),
-                                         std::string("a\0\xff", 3), "ab", std::string(kMaxKeyBytes, '\0')};
+  const std::vector<std::string> keys = {"",
+                                         std::string("\0", 1),
+                                         std::string("\0\0", 2),
+                                         std::string("\0\x01", 2),
+                                         std::string("\0\xff", 2),
+                                         "a",
+                                         std::string("a\0", 2),
+                                         std::string("a\0\x01", 3),
+                                         std::string("a\0\xff", 3),
+                                         "ab",
+                                         std::string(kMaxKeyBytes, '\0')};
   for (int round = 0; round < 3; ++round) {
-    for (size_t i = 0; i < keys.size(); ++i) must(past.put(keys[i], std::to_string(i) + "." + std::to_string(round)));
+    for (size_t i = 0; i < keys.size(); ++i)
+      must(past.put(keys[i], std::to_string(i) + "." + std::to_string(round)));
     clock_.advance(1'000);
   }
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -215,16 +225,9 @@ TEST_P(HistoryTest, SnapshotOfThePastShowsEveryKeyAsItWas) {
   put_at(past, 3'500, "d", "1");
   clock_.set(10'000);
   const std::vector<std::pair<int64_t, std::string>> moments = {
-      {999, ""},
-      {1'000, "a=1 b=1"},
-      {1'500, "a=1 b=1 c=1"},
-      {1'999, "a=1 b=1 c=1"},
-      {2'000, "a=1 c=1"},
-      {2'500, "a=2 c=1"},
-      {2'999, "a=2 c=1"},
-      {3'000, "a=2"},
-      {3'500, "a=2 d=1"},
-      {10'000, "a=2 d=1"},
+      {999, ""},          {1'000, "a=1 b=1"},  {1'500, "a=1 b=1 c=1"}, {1'999, "a=1 b=1 c=1"},
+      {2'000, "a=1 c=1"}, {2'500, "a=2 c=1"},  {2'999, "a=2 c=1"},     {3'000, "a=2"},
+      {3'500, "a=2 d=1"}, {10'000, "a=2 d=1"},
   };
   for (int round = 0; round < 2; ++round) {
     for (const auto& [at_ms, expected] : moments) {
@@ -234,7 +237,8 @@ TEST_P(HistoryTest, SnapshotOfThePastShowsEveryKeyAsItWas) {
       EXPECT_EQ(expected, contents(then)) << at_ms;
       EXPECT_EQ(turned(expected), reversed_contents(then)) << at_ms;
       EXPECT_EQ(how_many(expected), count(then)) << at_ms;
-      for (const char* key : {"a", "b", "c", "d"}) EXPECT_EQ(get_at(past, key, at_ms), get(then, key)) << key << at_ms;
+      for (const char* key : {"a", "b", "c", "d"})
+        EXPECT_EQ(get_at(past, key, at_ms), get(then, key)) << key << at_ms;
     }
     purge(past);
   }
@@ -242,15 +246,16 @@ TEST_P(HistoryTest, SnapshotOfThePastShowsEveryKeyAsItWas) {
 
 TEST_P(HistoryTest, SnapshotOfThePastCanBeSearched) {
   Family past = this->past();
-  for (int i = 0; i < 100; ++i) must(past.put(numbered(i), "old"));
+  put_numbered(past, 0, 100, "old");
   clock_.advance(1'000);
   for (int i = 0; i < 100; i += 2) must(past.erase(numbered(i)));
   for (int i = 1; i < 100; i += 2) must(past.put(numbered(i), "new"));
-  for (int i = 100; i < 150; ++i) must(past.put(numbered(i), "new"));
+  put_numbered(past, 100, 150, "new");
   const Snapshot snapshot = must(store().snapshot_at(1'500));
   const Reader then = snapshot.in(past);
   EXPECT_EQ("key00041=old key00042=old", contents(then, {.from = numbered(41), .to = numbered(43)}));
-  EXPECT_EQ("key00042=old key00041=old", contents(then, {.from = numbered(41), .to = numbered(43), .reverse = true}));
+  EXPECT_EQ("key00042=old key00041=old",
+            contents(then, {.from = numbered(41), .to = numbered(43), .reverse = true}));
   EXPECT_EQ(10u, how_many(keys(then, {.prefix = "key0005"})));
   Iterator iterator = must(then.iterate());
   iterator.seek(numbered(98));
@@ -394,10 +399,8 @@ TEST_P(HistoryTest, BothLimitsHold) {
 
 TEST_P(HistoryTest, PurgeHistoryTrimsWhatNobodyWrites) {
   Family past = this->past({.keep_for = 10s});
-  for (int i = 0; i < 400; ++i) {
-    must(past.put(numbered(i), "old"));
-    must(past.put(numbered(i), "new"));
-  }
+  put_numbered(past, 0, 400, "old");
+  put_numbered(past, 0, 400, "new");
   clock_.advance(10'000);
   EXPECT_EQ(0u, must(past.purge_history()));
   clock_.advance(1);

@@ -31,7 +31,9 @@ TEST_F(LazyRemoval, EveryPlainReadRemovesWhatHasExpired) {
   const std::vector<std::function<void()>> reads = {
       [&] { must(store().get("key")); },
       [&] { must(store().get_entry("key")); },
-      [&] { must(store().multi_get(std::vector<std::string_view>{"other", "key"})); },
+      [&] {
+        must(store().multi_get(std::vector<std::string_view>{"other", "key"}));
+      },
       [&] { must(store().exists("key")); },
       [&] { must(store().ttl("key")); },
       [&] { must(store().deadline_of("key")); },

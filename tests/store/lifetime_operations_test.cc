@@ -134,20 +134,21 @@ TEST_P(LifetimeOperations, ExpireOnlyIf) {
     bool done;
   };
   const Case cases[] = {
-      {"permanent", Only::kAlways, 2h, true},  {"short", Only::kAlways, 2h, true},
-      {"permanent", Only::kIfNone, 2h, true},  {"short", Only::kIfNone, 2h, false},
-      {"permanent", Only::kIfAny, 2h, false},  {"short", Only::kIfAny, 2h, true},
+      {"permanent", Only::kAlways, 2h, true},   {"short", Only::kAlways, 2h, true},
+      {"permanent", Only::kIfNone, 2h, true},   {"short", Only::kIfNone, 2h, false},
+      {"permanent", Only::kIfAny, 2h, false},   {"short", Only::kIfAny, 2h, true},
       {"permanent", Only::kIfLater, 2h, false}, {"short", Only::kIfLater, 2h, true},
-      {"short", Only::kIfLater, 1h, false},    {"short", Only::kIfLater, 30min, false},
+      {"short", Only::kIfLater, 1h, false},     {"short", Only::kIfLater, 30min, false},
       {"permanent", Only::kIfSooner, 2h, true}, {"short", Only::kIfSooner, 2h, false},
-      {"short", Only::kIfSooner, 1h, false},   {"short", Only::kIfSooner, 30min, true},
+      {"short", Only::kIfSooner, 1h, false},    {"short", Only::kIfSooner, 30min, true},
   };
   for (const Case& c : cases) {
     must(here().put("permanent", "value"));
     must(here().put("short", "value", 1h));
     const int64_t before = deadline(here(), c.key);
     EXPECT_EQ(c.done, must(here().expire(c.key, c.ttl, c.only))) << c.key << static_cast<int>(c.only);
-    EXPECT_EQ(c.done ? kStart + c.ttl.count() : before, deadline(here(), c.key)) << c.key << static_cast<int>(c.only);
+    EXPECT_EQ(c.done ? kStart + c.ttl.count() : before, deadline(here(), c.key))
+        << c.key << static_cast<int>(c.only);
     EXPECT_FALSE(must(here().expire("absent", c.ttl, c.only)));
   }
 }

@@ -32,28 +32,36 @@ std::vector<Call> calls_that_take_a_lifetime() {
   return {
       {"Put", [](Store&, Family& f, Lifetime l) { return f.put("key", "new", l); }},
       {"MultiPut", [=](Store&, Family& f, Lifetime l) { return f.multi_put(entries, l); }},
-      {"PutIfAbsent", [](Store&, Family& f, Lifetime l) {
+      {"PutIfAbsent",
+       [](Store&, Family& f, Lifetime l) {
          must(f.erase("key"));
          return done(f.put_if_absent("key", "new", l));
        }},
-      {"CompareAndSet", [](Store&, Family& f, Lifetime l) { return done(f.compare_and_set("key", "7", "new", l)); }},
-      {"CompareAndSetRevision", [](Store&, Family& f, Lifetime l) {
+      {"CompareAndSet",
+       [](Store&, Family& f, Lifetime l) { return done(f.compare_and_set("key", "7", "new", l)); }},
+      {"CompareAndSetRevision",
+       [](Store&, Family& f, Lifetime l) {
          return done(f.compare_and_set_revision("key", must(f.get_entry("key"))->revision, "new", l));
        }},
       {"GetAndSet", [](Store&, Family& f, Lifetime l) { return f.get_and_set("key", "new", l).status(); }},
-      {"Increment", [](Store&, Family& f, Lifetime l) {
+      {"Increment",
+       [](Store&, Family& f, Lifetime l) {
          must(f.erase("key"));
          return f.increment("key", 1, {.lifetime = l}).status();
        }},
-      {"Append", [](Store&, Family& f, Lifetime l) {
+      {"Append",
+       [](Store&, Family& f, Lifetime l) {
          must(f.erase("key"));
          return f.append("key", "new", l).status();
        }},
       {"Restore", [](Store&, Family& f, Lifetime l) { return done(f.restore("key", kNow, l)); }},
-      {"TransactionPut", [](Store& store, Family& f, Lifetime l) {
-         return store.update([&](Transaction& transaction) { return transaction.in(f).put("key", "new", l); });
+      {"TransactionPut",
+       [](Store& store, Family& f, Lifetime l) {
+         return store.update(
+             [&](Transaction& transaction) { return transaction.in(f).put("key", "new", l); });
        }},
-      {"WriteBatch", [](Store& store, Family& f, Lifetime l) {
+      {"WriteBatch",
+       [](Store& store, Family& f, Lifetime l) {
          WriteBatch batch;
          batch.put(f, "key", "new", l);
          return store.write(batch);
@@ -90,8 +98,8 @@ TEST_P(LifetimeVectors, TtlsBeyondTheEndOfTimeAreRefused) {
 }
 
 TEST_P(LifetimeVectors, TtlsOfEverySizeAreExact) {
-  for (const int64_t ttl_ms : {int64_t{1}, int64_t{1} << 31, int64_t{1} << 32, kYear2038 - kNow, kYear9999 - kNow,
-                               kYear2038, kYear9999, kMax - kNow - 1}) {
+  for (const int64_t ttl_ms : {int64_t{1}, int64_t{1} << 31, int64_t{1} << 32, kYear2038 - kNow,
+                               kYear9999 - kNow, kYear2038, kYear9999, kMax - kNow - 1}) {
     must(family_->put("key", "7"));
     EXPECT_OK(call(milliseconds(ttl_ms)));
     EXPECT_EQ(kNow + ttl_ms, deadline(*family_, "key"));
@@ -101,7 +109,8 @@ TEST_P(LifetimeVectors, TtlsOfEverySizeAreExact) {
 
 TEST_P(LifetimeVectors, DeadlinesOfNothingOrLessAreRefused) {
   for (const int64_t deadline_ms : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32), kMin}) {
-    EXPECT_COMPLAINT(kInvalidArgument, call(Lifetime::until(deadline_ms)), "deadline", std::to_string(deadline_ms));
+    EXPECT_COMPLAINT(kInvalidArgument, call(Lifetime::until(deadline_ms)), "deadline",
+                     std::to_string(deadline_ms));
   }
 }
 
@@ -136,8 +145,10 @@ class LifetimeChanges : public StoreTest {
 
 TEST_F(LifetimeChanges, ImpossibleTtlsAreRefused) {
   for (const int64_t ttl_ms : {int64_t{0}, int64_t{-1}, kMin, kMax, kMax - kNow}) {
-    EXPECT_COMPLAINT(kInvalidArgument, store().expire("key", milliseconds(ttl_ms)), "TTL", std::to_string(ttl_ms));
-    EXPECT_COMPLAINT(kInvalidArgument, store().touch("key", milliseconds(ttl_ms)), "TTL", std::to_string(ttl_ms));
+    EXPECT_COMPLAINT(kInvalidArgument, store().expire("key", milliseconds(ttl_ms)), "TTL",
+                     std::to_string(ttl_ms));
+    EXPECT_COMPLAINT(kInvalidArgument, store().touch("key", milliseconds(ttl_ms)), "TTL",
+                     std::to_string(ttl_ms));
   }
   EXPECT_EQ(1h, ttl(store(), "key"));
 }
@@ -151,7 +162,8 @@ TEST_F(LifetimeChanges, ImpossibleTtlsAreRefusedAlsoForAbsentKeys) {
 }
 
 TEST_F(LifetimeChanges, TtlsOfEverySizeAreExact) {
-  for (const int64_t ttl_ms : {int64_t{1}, int64_t{1} << 31, int64_t{1} << 32, kYear2038, kYear9999, kMax - kNow - 1}) {
+  for (const int64_t ttl_ms :
+       {int64_t{1}, int64_t{1} << 31, int64_t{1} << 32, kYear2038, kYear9999, kMax - kNow - 1}) {
     EXPECT_TRUE(must(store().expire("key", milliseconds(ttl_ms))));
     EXPECT_EQ(kNow + ttl_ms, deadline(store(), "key"));
     EXPECT_EQ(milliseconds(ttl_ms), must(store().touch("key", milliseconds(ttl_ms)))->left);
@@ -172,7 +184,9 @@ TEST_F(LifetimeChanges, ExpireAt) {
 
 TEST_F(LifetimeChanges, TouchCapsOfEverySize) {
   for (const int64_t cap_ms : {kNow + 1, kYear2038, kYear9999, kMax - 1}) {
-    EXPECT_EQ(cap_ms, must(store().touch("key", milliseconds(kMax - kNow - 1), {.not_past_ms = cap_ms}))->deadline_ms);
+    EXPECT_EQ(
+        cap_ms,
+        must(store().touch("key", milliseconds(kMax - kNow - 1), {.not_past_ms = cap_ms}))->deadline_ms);
   }
 }
 
@@ -180,7 +194,8 @@ TEST_F(LifetimeChanges, TouchCapsOfEverySize) {
 
 struct Sight {
   std::string name;
-  std::function<bool(Store&, Family&)> sees;  // whether it takes "key", which holds "7", for a key that is there
+  std::function<bool(Store&, Family&)>
+      sees;  // whether it takes "key", which holds "7", for a key that is there
 };
 void PrintTo(const Sight& sight, std::ostream* out) { *out << sight.name; }
 
@@ -201,12 +216,14 @@ std::vector<Sight> sights() {
       {"IterateBack", [](Store&, Family& f) { return keys(f, {.reverse = true}) == "other key"; }},
       {"IteratePrefix", [](Store&, Family& f) { return keys(f, {.prefix = "ke"}) == "key"; }},
       {"IterateRange", [](Store&, Family& f) { return keys(f, {.from = "key", .to = "l"}) == "key"; }},
-      {"Seek", [](Store&, Family& f) {
+      {"Seek",
+       [](Store&, Family& f) {
          Iterator iterator = must(f.iterate());
          iterator.seek("key");
          return iterator.key() == "key";
        }},
-      {"SeekBack", [](Store&, Family& f) {
+      {"SeekBack",
+       [](Store&, Family& f) {
          Iterator iterator = must(f.iterate({.reverse = true}));
          iterator.seek("key");
          return iterator.valid();
@@ -215,11 +232,13 @@ std::vector<Sight> sights() {
       {"Expiring", [](Store&, Family& f) { return !expiring(f).empty(); }},
       {"Forecast", [](Store&, Family& f) { return must(f.forecast(1h, 1))[0] == 1; }},
       {"History", [](Store&, Family& f) { return must(f.history("key"))[0].ending == Ending::kNone; }},
-      {"GetRevision", [](Store&, Family& f) {
+      {"GetRevision",
+       [](Store&, Family& f) {
          return must(f.get_revision("key", revision_of_key(f)))->ending == Ending::kNone;
        }},
       {"GetAt", [](Store& store, Family& f) { return get_at(f, "key", store.now_ms()).has_value(); }},
-      {"SnapshotAt", [](Store& store, Family& f) {
+      {"SnapshotAt",
+       [](Store& store, Family& f) {
          const Snapshot snapshot = must(store.snapshot_at(store.now_ms()));
          EXPECT_EQ(exists(snapshot.in(f), "key"), keys(snapshot.in(f)) == "key other");
          return exists(snapshot.in(f), "key");
@@ -229,12 +248,10 @@ std::vector<Sight> sights() {
       {"PutIfAbsent", [](Store&, Family& f) { return !must(f.put_if_absent("key", "new")); }},
       {"CompareAndSet", [](Store&, Family& f) { return must(f.compare_and_set("key", "7", "new")); }},
       {"CompareAndErase", [](Store&, Family& f) { return must(f.compare_and_erase("key", "7")); }},
-      {"CompareAndSetRevision", [](Store&, Family& f) {
-         return must(f.compare_and_set_revision("key", revision_of_key(f), "new"));
-       }},
-      {"CompareAndEraseRevision", [](Store&, Family& f) {
-         return must(f.compare_and_erase_revision("key", revision_of_key(f)));
-       }},
+      {"CompareAndSetRevision",
+       [](Store&, Family& f) { return must(f.compare_and_set_revision("key", revision_of_key(f), "new")); }},
+      {"CompareAndEraseRevision",
+       [](Store&, Family& f) { return must(f.compare_and_erase_revision("key", revision_of_key(f))); }},
       {"GetAndSet", [](Store&, Family& f) { return must(f.get_and_set("key", "new")).has_value(); }},
       {"GetAndErase", [](Store&, Family& f) { return must(f.get_and_erase("key")).has_value(); }},
       {"Increment", [](Store&, Family& f) { return must(f.increment("key")).value == 8; }},
@@ -246,7 +263,8 @@ std::vector<Sight> sights() {
       {"Expire", [](Store&, Family& f) { return must(f.expire("key", 1h)); }},
       {"ExpireAt", [](Store&, Family& f) { return must(f.expire_at("key", kYear2038)); }},
       {"Persist", [](Store&, Family& f) { return must(f.persist("key")); }},
-      {"KeepLifetime", [](Store&, Family& f) {
+      {"KeepLifetime",
+       [](Store&, Family& f) {
          must(f.put("key", "new", Lifetime::keep()));
          return deadline(f, "key") == kDeadline;
        }},

@@ -57,8 +57,8 @@ std::vector<Expiring> Family::expiring(int64_t from_ms, int64_t to_ms, int64_t n
 }
 
 size_t Family::stored_count() const {
-  return static_cast<size_t>(
-      std::count_if(keys_.begin(), keys_.end(), [](const auto& entry) { return entry.second.row.has_value(); }));
+  return static_cast<size_t>(std::count_if(keys_.begin(), keys_.end(),
+                                           [](const auto& entry) { return entry.second.row.has_value(); }));
 }
 
 int64_t Family::latest_date_ms() const {
@@ -131,7 +131,9 @@ bool Family::erase(const std::string& key, const Moment& at) {
   return was_there;
 }
 
-void Family::set_deadline(const std::string& key, int64_t deadline_ms) { keys_[key].row->deadline_ms = deadline_ms; }
+void Family::set_deadline(const std::string& key, int64_t deadline_ms) {
+  keys_[key].row->deadline_ms = deadline_ms;
+}
 
 void Family::remove_expired(const std::string& key, const Moment& at) { replace(key, std::nullopt, at); }
 

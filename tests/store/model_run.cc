@@ -61,11 +61,15 @@ Lifetime lifetime_of(int number, int64_t now_ms) {
 std::string text(bool value) { return value ? "true" : "false"; }
 std::string text(int64_t value) { return std::to_string(value); }
 std::string text(uint64_t value) { return std::to_string(value); }
-std::string text(const std::optional<std::string>& value) { return value ? "'" + abbreviate(*value) + "'" : "nothing"; }
+std::string text(const std::optional<std::string>& value) {
+  return value ? "'" + abbreviate(*value) + "'" : "nothing";
+}
 std::string text(const Increment& value) { return text(value.value) + (value.applied ? "" : " not applied"); }
 
 // What a call answered: the value, or the name of the error.
-std::string answer(const Status& status) { return status.ok() ? "ok" : std::string(status_code_name(status.code())); }
+std::string answer(const Status& status) {
+  return status.ok() ? "ok" : std::string(status_code_name(status.code()));
+}
 template <typename T>
 std::string answer(const Result<T>& result) {
   return result.ok() ? text(*result) : answer(result.status());
@@ -76,7 +80,8 @@ void expect(const std::string& what, const std::string& model, const std::string
 }
 
 std::string show(const std::string& key, const model::Row& row, bool with_revision) {
-  return abbreviate(key) + "=" + abbreviate(row.value) + "@" + (row.deadline_ms == kNever ? "never" : text(row.deadline_ms)) +
+  return abbreviate(key) + "=" + abbreviate(row.value) + "@" +
+         (row.deadline_ms == kNever ? "never" : text(row.deadline_ms)) +
          (with_revision ? "#" + text(row.revision) : "") + " ";
 }
 
@@ -89,7 +94,8 @@ std::string walk(const Reader& reader, const IterateOptions& options, bool with_
     row.value = iterator.value();
     row.deadline_ms = iterator.deadline_ms();
     row.revision = iterator.revision();
-    if (!with_revision && row.revision != 0) throw std::runtime_error("a revision where there should be none");
+    if (!with_revision && row.revision != 0)
+      throw std::runtime_error("a revision where there should be none");
     all += show(std::string(iterator.key()), row, with_revision);
   }
   must(iterator.status());
@@ -103,7 +109,9 @@ std::string show_all(Iterator begin, Iterator end, bool with_revision) {
   return all;
 }
 
-bool shows_revisions(const model::Family& family) { return family.options.revisions || family.options.history; }
+bool shows_revisions(const model::Family& family) {
+  return family.options.revisions || family.options.history;
+}
 
 }  // namespace
 
@@ -166,8 +174,8 @@ int ModelOp::kinds() {
 
 std::ostream& operator<<(std::ostream& out, const ModelOp& op) {
   return out << ModelKinds::numbered(op.kind).name << "(" << family_of(op.family) << ", \""
-             << abbreviate(key_of(op.key)) << "\", " << op.a << ", " << op.b << ") {" << op.kind << "," << op.family
-             << "," << op.key << "," << op.a << "," << op.b << "}";
+             << abbreviate(key_of(op.key)) << "\", " << op.a << ", " << op.b << ") {" << op.kind << ","
+             << op.family << "," << op.key << "," << op.a << "," << op.b << "}";
 }
 
 // -------------------------------------------------------------------------------------------- the run
@@ -184,7 +192,8 @@ ModelRun::ModelRun(const StoreConfig& config, int compare_every)
 }
 
 void ModelRun::open() {
-  store_.emplace(must(memory_ ? Store::open_in_memory(options_) : Store::open(dir_.file("model.db"), options_)));
+  store_.emplace(
+      must(memory_ ? Store::open_in_memory(options_) : Store::open(dir_.file("model.db"), options_)));
 }
 
 void ModelRun::close() {
@@ -227,7 +236,8 @@ void ModelRun::catch_up(const model::Moment& at) {
     for (const std::string& key : key_pool()) {
       const model::Row* row = family.stored(key);
       const auto found = must(reader.get_entry(key));
-      if (found && !row) throw std::runtime_error(name + ": " + abbreviate(key) + " is stored, and should not be");
+      if (found && !row)
+        throw std::runtime_error(name + ": " + abbreviate(key) + " is stored, and should not be");
       if (found || !row) continue;
       if (row->is_visible(at.now_ms)) throw std::runtime_error(name + ": " + abbreviate(key) + " is lost");
       family.remove_expired(key, at);
@@ -266,7 +276,8 @@ ModelRun::Target ModelRun::writing_target(const ModelOp& op) {
 
 void ModelRun::sweep(Sweep* sweep, const std::string& name, model::Family* family, const model::Moment& at) {
   if (!sweep->families.insert(name).second) return;
-  sweep->removed += family->purge_expired(options_.sweep_per_write - std::min<uint64_t>(options_.sweep_per_write, sweep->removed), at);
+  sweep->removed += family->purge_expired(
+      options_.sweep_per_write - std::min<uint64_t>(options_.sweep_per_write, sweep->removed), at);
 }
 
 // ---------------------------------------------------------------------------------------------- writes
@@ -320,7 +331,9 @@ void ModelRun::compare_key(const ModelOp& op) {
       put();
       return to.done("compare_and_set", matches,
                      answer(to.keyspace.compare_and_set(key, expected, "compared", lifetime)));
-    case 1: erase(); return to.done("compare_and_erase", matches, answer(to.keyspace.compare_and_erase(key, expected)));
+    case 1:
+      erase();
+      return to.done("compare_and_erase", matches, answer(to.keyspace.compare_and_erase(key, expected)));
     case 2:
       put();
       return to.done("compare_and_set_revision", matches,
@@ -343,9 +356,11 @@ void ModelRun::compute_key(const ModelOp& op) {
   if (op.b % 2 == 0) {
     const std::string suffix = std::to_string(op.b % 10);
     to.family->put(key, before + suffix, given, to.at);
-    return to.done("append", text(before.size() + suffix.size()), answer(to.keyspace.append(key, suffix, lifetime)));
+    return to.done("append", text(before.size() + suffix.size()),
+                   answer(to.keyspace.append(key, suffix, lifetime)));
   }
-  const IncrementOptions options{.lifetime = lifetime, .min = -100, .max = std::numeric_limits<int64_t>::max() - op.b};
+  const IncrementOptions options{
+      .lifetime = lifetime, .min = -100, .max = std::numeric_limits<int64_t>::max() - op.b};
   const int64_t by = op.b - 400;
   int64_t present = 0;
   int64_t sum = 0;
@@ -382,7 +397,8 @@ void ModelRun::erase_keys(const ModelOp& op) {
       const std::string& other = key_of(op.a);
       const std::string& from = std::min(key, other);
       const std::string& end = std::max(key, other);
-      const std::string erased = erase_all([&](const std::string& each) { return from <= each && each < end; });
+      const std::string erased =
+          erase_all([&](const std::string& each) { return from <= each && each < end; });
       return to.done("erase_range", erased, answer(to.keyspace.erase_range(from, end)));
     }
     case 2: {
@@ -450,10 +466,12 @@ void ModelRun::touch(const ModelOp& op) {
   const model::Row* row = to.family->visible(key, now_ms);
   std::string expected = "nothing";
   if (row) {
-    if (row->deadline_ms != kNever && std::chrono::milliseconds(row->deadline_ms - now_ms) < options.if_left_below) {
+    if (row->deadline_ms != kNever &&
+        std::chrono::milliseconds(row->deadline_ms - now_ms) < options.if_left_below) {
       writing_target(op);
       row = to.family->visible(key, now_ms);
-      to.family->set_deadline(key, std::min(to.family->deadline_for(ttl, now_ms, nullptr), options.not_past_ms));
+      to.family->set_deadline(key,
+                              std::min(to.family->deadline_for(ttl, now_ms, nullptr), options.not_past_ms));
     }
     expected = row->value + "@" + text(row->deadline_ms);
   }
@@ -463,7 +481,8 @@ void ModelRun::touch(const ModelOp& op) {
 
 void ModelRun::purge(const ModelOp& op) {
   Target to = target(op);
-  const uint64_t limit = op.a % 2 == 0 ? static_cast<uint64_t>(op.b % 4) : std::numeric_limits<uint64_t>::max();
+  const uint64_t limit =
+      op.a % 2 == 0 ? static_cast<uint64_t>(op.b % 4) : std::numeric_limits<uint64_t>::max();
   const std::string removed = text(to.family->purge_expired(limit, to.at));
   const PurgeResult result = must(to.keyspace.purge_expired({.limit = limit}));
   to.done("purge_expired", removed, text(result.removed));
@@ -473,7 +492,8 @@ void ModelRun::purge_all(const ModelOp&) {
   if (open_) return;
   const model::Moment at = next_moment();
   uint64_t removed = 0;
-  for (auto& [name, family] : state_) removed += family.purge_expired(std::numeric_limits<uint64_t>::max(), at);
+  for (auto& [name, family] : state_)
+    removed += family.purge_expired(std::numeric_limits<uint64_t>::max(), at);
   expect("purge_all_expired", text(removed), text(must(store_->purge_all_expired()).removed));
   catch_up(at);
 }
@@ -517,8 +537,13 @@ void ModelRun::read_key(const ModelOp& op) {
     case 2: {
       const auto left = must(to.keyspace.ttl(key));
       const bool permanent = row && row->deadline_ms == kNever;
-      return to.done("ttl", !row ? "none" : permanent ? "forever" : text(row->deadline_ms - now_ms),
-                     !left ? "none" : *left == kForever ? "forever" : text(int64_t{left->count()}));
+      return to.done("ttl",
+                     !row        ? "none"
+                     : permanent ? "forever"
+                                 : text(row->deadline_ms - now_ms),
+                     !left               ? "none"
+                     : *left == kForever ? "forever"
+                                         : text(int64_t{left->count()}));
     }
     case 3: {
       std::vector<std::string_view> asked(key_pool().begin(), key_pool().end());
@@ -531,7 +556,9 @@ void ModelRun::read_key(const ModelOp& op) {
       for (const Value& each : must(to.keyspace.multi_get(asked))) store += text(each);
       return to.done("multi_get", model, store);
     }
-    case 4: return to.done("count", text(uint64_t{to.family->all_visible(now_ms).size()}), answer(to.keyspace.count()));
+    case 4:
+      return to.done("count", text(uint64_t{to.family->all_visible(now_ms).size()}),
+                     answer(to.keyspace.count()));
     default: {
       IterateOptions options;
       options.reverse = op.a % 2 == 1;
@@ -595,7 +622,8 @@ void ModelRun::begin(const ModelOp&) {
 void ModelRun::commit(const ModelOp&) {
   if (!open_) return;
   const uint64_t number = must(open_->transaction.commit());
-  if (number != open_->at.revision && number != last_revision_) throw std::runtime_error("commit() gave a wrong number");
+  if (number != open_->at.revision && number != last_revision_)
+    throw std::runtime_error("commit() gave a wrong number");
   state_ = std::move(open_->state);
   const model::Moment at = open_->at;
   open_.reset();
@@ -615,7 +643,8 @@ void ModelRun::set_savepoint(const ModelOp&) {
 
 void ModelRun::roll_back_to(const ModelOp& op) {
   if (!open_ || open_->savepoints.empty()) return;
-  open_->savepoints.resize(1 + static_cast<size_t>(op.a) % open_->savepoints.size(), open_->savepoints.front());
+  open_->savepoints.resize(1 + static_cast<size_t>(op.a) % open_->savepoints.size(),
+                           open_->savepoints.front());
   must(open_->transaction.rollback_to(open_->savepoints.back().first));
   open_->state = open_->savepoints.back().second;
 }
@@ -736,14 +765,17 @@ void ModelRun::compare_everything(int salt) {
   }
 }
 
-void ModelRun::compare(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms) {
+void ModelRun::compare(const std::string& name, const Reader& reader, const model::Family& family,
+                       int64_t now_ms) {
   const bool revisions = shows_revisions(family);
   const auto all = family.all_visible(now_ms);
   expect(name + ", forward", show_all(all.begin(), all.end(), revisions), walk(reader, {}, revisions));
-  expect(name + ", back", show_all(all.rbegin(), all.rend(), revisions), walk(reader, {.reverse = true}, revisions));
+  expect(name + ", back", show_all(all.rbegin(), all.rend(), revisions),
+         walk(reader, {.reverse = true}, revisions));
   expect(name + ", count", text(uint64_t{all.size()}), answer(reader.count()));
   if (family.options.counted) {
-    expect(name + ", estimated_count", text(uint64_t{family.stored_count()}), answer(reader.estimated_count()));
+    expect(name + ", estimated_count", text(uint64_t{family.stored_count()}),
+           answer(reader.estimated_count()));
   }
   std::string due;
   for (const Expiring& each : family.expiring(0, kNever, now_ms)) {
@@ -770,9 +802,10 @@ void ModelRun::compare(const std::string& name, const Reader& reader, const mode
   }
 }
 
-void ModelRun::compare_past(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms,
-                            int salt) {
-  std::vector<int64_t> moments = {now_ms, std::max<int64_t>(0, now_ms - salt), std::max(now_ms, last_written_at_ms_)};
+void ModelRun::compare_past(const std::string& name, const Reader& reader, const model::Family& family,
+                            int64_t now_ms, int salt) {
+  std::vector<int64_t> moments = {now_ms, std::max<int64_t>(0, now_ms - salt),
+                                  std::max(now_ms, last_written_at_ms_)};
   for (const std::string& key : key_pool()) {  // where something begins or ends
     for (const Revision& each : family.history(key, now_ms)) {
       if (static_cast<int>(each.revision % 4) != salt % 4) continue;
@@ -785,7 +818,8 @@ void ModelRun::compare_past(const std::string& name, const Reader& reader, const
     const int64_t at_ms = moments[i];
     const std::string when = name + " at " + text(at_ms);
     for (const std::string& key : key_pool()) {
-      expect(when + ", " + abbreviate(key), text(family.get_at(key, at_ms)), answer(reader.get_at(key, at_ms)));
+      expect(when + ", " + abbreviate(key), text(family.get_at(key, at_ms)),
+             answer(reader.get_at(key, at_ms)));
     }
     if (i >= 6) continue;  // whole scans cost more
     std::string all;

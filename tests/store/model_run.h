@@ -102,8 +102,8 @@ class ModelRun {
   int64_t remembered_time();
   void compare_everything(int salt);
   void compare(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms);
-  void compare_past(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms,
-                    int salt);
+  void compare_past(const std::string& name, const Reader& reader, const model::Family& family,
+                    int64_t now_ms, int salt);
 
   TempDir dir_;
   ManualClock clock_{1'000};
@@ -113,8 +113,8 @@ class ModelRun {
   const int compare_every_;
   int steps_ = 0;
 
-  model::State state_;             // what is committed
-  uint64_t last_revision_ = 0;     // the number of the latest commit
+  model::State state_;              // what is committed
+  uint64_t last_revision_ = 0;      // the number of the latest commit
   int64_t last_written_at_ms_ = 0;  // and its date
   std::unique_ptr<Open> open_;
   std::vector<Kept> kept_;

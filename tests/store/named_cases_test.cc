@@ -303,9 +303,8 @@ TEST_F(Crashes, HistoryAndRevisionsAreAsBefore) {
 
 TEST_F(Crashes, TheChildOfAForkCannotUseTheParentsStore) {
   must(store().put("key", "value", 10s));
-  EXPECT_EQ("Unavailable", in_child([&] {
-              return std::string(status_code_name(store().get("key").status().code()));
-            }));
+  EXPECT_EQ("Unavailable",
+            in_child([&] { return std::string(status_code_name(store().get("key").status().code())); }));
   EXPECT_EQ("value", get(store(), "key"));
 }
 

@@ -75,7 +75,8 @@ TEST_P(Operations, CountIsExact) {
 }
 
 TEST_P(Operations, EstimatedCountIsNearTheCount) {
-  for (int i = 0; i < 1'000; ++i) must(here().put(numbered(i), "value", i % 4 == 0 ? Lifetime(1h) : Lifetime()));
+  for (int i = 0; i < 1'000; ++i)
+    must(here().put(numbered(i), "value", i % 4 == 0 ? Lifetime(1h) : Lifetime()));
   commit();
   const uint64_t estimate = must(GetParam().in_family ? must(store().family("place")).estimated_count()
                                                       : store().estimated_count());
@@ -94,7 +95,8 @@ TEST_P(Operations, PutWritesWhateverWasThere) {
 
 TEST_P(Operations, PutOfAnyBytes) {
   const std::string bytes("\0\x01\xff\0", 4);
-  for (const std::string& key : {std::string(), std::string("\0", 1), bytes, std::string(kMaxKeyBytes, 'k')}) {
+  for (const std::string& key :
+       {std::string(), std::string("\0", 1), bytes, std::string(kMaxKeyBytes, 'k')}) {
     must(here().put(key, bytes, 1h));
     EXPECT_EQ(bytes, get(here(), key));
     must(here().put(key, ""));
@@ -208,7 +210,8 @@ TEST_P(Operations, IncrementCountsFromZero) {
 
 TEST_P(Operations, IncrementSetsALifetimeOnlyAtCreation) {
   put_three("10");
-  for (const char* key : {"there", "short", "expired", "absent"}) must(here().increment(key, 1, {.lifetime = 1min}));
+  for (const char* key : {"there", "short", "expired", "absent"})
+    must(here().increment(key, 1, {.lifetime = 1min}));
   EXPECT_EQ("absent@62000 expired@62000 short@3601000", expiring(here()));
   pass(30s);
   must(here().increment("absent", 1, {.lifetime = 1min}));
@@ -283,7 +286,8 @@ TEST_P(Operations, EraseRangeIsHalfOpen) {
 }
 
 TEST_P(Operations, EraseOfMoreThanABatch) {
-  for (int i = 0; i < 1'500; ++i) must(here().put(numbered(i), "value", i % 2 == 0 ? Lifetime(1h) : Lifetime()));
+  for (int i = 0; i < 1'500; ++i)
+    must(here().put(numbered(i), "value", i % 2 == 0 ? Lifetime(1h) : Lifetime()));
   must(here().put("other", "value"));
   EXPECT_EQ(1'500u, must(here().erase_prefix("key")));
   EXPECT_EQ("other", keys(here()));

@@ -17,7 +17,8 @@ class Reopen : public StoreTest {
     Family past = this->past({.keep_last = 3});
     Family counted = family("counted", {.counted = true, .default_ttl = 1h});
     for (int i = 0; i < 50; ++i) {
-      must(store().put(numbered(i), "value", i % 3 == 0 ? Lifetime() : Lifetime(std::chrono::seconds(1 + i))));
+      must(
+          store().put(numbered(i), "value", i % 3 == 0 ? Lifetime() : Lifetime(std::chrono::seconds(1 + i))));
       must(past.put(numbered(i % 10), std::to_string(i), i % 7 == 0 ? Lifetime(2s) : Lifetime()));
       must(counted.put(numbered(i), "value"));
       clock_.advance(100);
@@ -38,7 +39,8 @@ class Reopen : public StoreTest {
       for (const std::string& name : must(seen.list_families())) {
         const Family family = must(seen.family(name));
         const Reader reader = snapshot.in(family);
-        all += "\n" + name + ": " + contents(reader) + " | " + expiring(reader) + " | " + std::to_string(count(reader));
+        all += "\n" + name + ": " + contents(reader) + " | " + expiring(reader) + " | " +
+               std::to_string(count(reader));
         if (!must(family.family_options()).history) continue;
         for (int i = 0; i < 10; ++i) all += " | " + history(reader, numbered(i));
         for (const int64_t at_ms : {1'500, 3'000, 5'500}) {

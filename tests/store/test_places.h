@@ -69,7 +69,8 @@ class EveryPlace : public StoreTest, public testing::WithParamInterface<Place> {
       here_ = std::make_unique<Keyspace>(family_ ? static_cast<Keyspace>(transaction_->in(*family_))
                                                  : static_cast<Keyspace>(*transaction_));
     } else {
-      here_ = std::make_unique<Keyspace>(family_ ? static_cast<Keyspace>(*family_) : static_cast<Keyspace>(store()));
+      here_ = std::make_unique<Keyspace>(family_ ? static_cast<Keyspace>(*family_)
+                                                 : static_cast<Keyspace>(store()));
     }
   }
 
@@ -78,7 +79,7 @@ class EveryPlace : public StoreTest, public testing::WithParamInterface<Place> {
   std::unique_ptr<Keyspace> here_;
 };
 
-#define INSTANTIATE_PLACE_TESTS(suite)                                            \
+#define INSTANTIATE_PLACE_TESTS(suite)                                         \
   INSTANTIATE_TEST_SUITE_P(Every, suite, testing::ValuesIn(::lapse::places()), \
                            [](const auto& each) { return each.param.name; })
 

@@ -57,13 +57,26 @@ Family StoreTest::family(std::string_view name, const FamilyOptions& options) {
   return must(store().create_family(name, options));
 }
 
+void StoreTest::put_numbered(Keyspace& keyspace, int from, int to, std::string_view value,
+                             Lifetime lifetime) {
+  std::vector<std::string> names;
+  for (int i = from; i < to; ++i) names.push_back(numbered(i));
+  std::vector<KeyValue> entries;
+  for (const std::string& name : names) entries.emplace_back(name, value);
+  must(keyspace.multi_put(entries, lifetime));
+}
+
 // ------------------------------------------------------------------------------------------- contents
 
 Value get(const Reader& reader, std::string_view key) { return must(reader.get(key)); }
 bool exists(const Reader& reader, std::string_view key) { return must(reader.exists(key)); }
 TimeLeft ttl(const Reader& reader, std::string_view key) { return must(reader.ttl(key)); }
-int64_t deadline(const Reader& reader, std::string_view key) { return must(reader.deadline_of(key)).value_or(-1); }
-Value get_at(const Reader& reader, std::string_view key, int64_t at_ms) { return must(reader.get_at(key, at_ms)); }
+int64_t deadline(const Reader& reader, std::string_view key) {
+  return must(reader.deadline_of(key)).value_or(-1);
+}
+Value get_at(const Reader& reader, std::string_view key, int64_t at_ms) {
+  return must(reader.get_at(key, at_ms));
+}
 uint64_t count(const Reader& reader) { return must(reader.count()); }
 
 namespace {
@@ -156,7 +169,8 @@ bool visible(const Reader& reader, std::string_view key) {
   note(met, "iterate");
   EXPECT_EQ(walked, count(reader)) << "count() is not what an iterator shows";
   met = false;
-  for (Iterator back = must(reader.iterate({.reverse = true})); back.valid(); back.next()) met |= back.key() == key;
+  for (Iterator back = must(reader.iterate({.reverse = true})); back.valid(); back.next())
+    met |= back.key() == key;
   note(met, "iterate back");
   Iterator sought = must(reader.iterate());
   sought.seek(key);
@@ -164,7 +178,8 @@ bool visible(const Reader& reader, std::string_view key) {
 
   const int64_t due = must(reader.deadline_of(key)).value_or(kNever);
   const auto listed = must(reader.expiring(0, kNever));
-  const bool in_list = std::any_of(listed.begin(), listed.end(), [&](const Expiring& e) { return e.key == key; });
+  const bool in_list =
+      std::any_of(listed.begin(), listed.end(), [&](const Expiring& e) { return e.key == key; });
   if (due != kNever || in_list) note(in_list, "expiring");
 
   EXPECT_TRUE(seen.empty() || missed.empty())
@@ -186,13 +201,15 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return result;
 }
 
 }  // namespace
 
-testing::AssertionResult complains(StatusCode code, const Status& status, const std::vector<std::string>& words) {
+testing::AssertionResult complains(StatusCode code, const Status& status,
+                                   const std::vector<std::string>& words) {
   if (status.code() != code) return has_code(code, status);
   for (const std::string& word : words) {
     if (lower(status.message()).find(lower(word)) == std::string::npos) {

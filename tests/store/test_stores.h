@@ -36,7 +36,9 @@ std::vector<StoreConfig> store_configs();
 StoreConfig memory_config();
 StoreConfig file_config();
 inline void PrintTo(const StoreConfig& config, std::ostream* out) { *out << config.name; }
-inline std::string store_config_name(const testing::TestParamInfo<StoreConfig>& info) { return info.param.name; }
+inline std::string store_config_name(const testing::TestParamInfo<StoreConfig>& info) {
+  return info.param.name;
+}
 
 // ------------------------------------------------------------------------------------------- fixtures
 
@@ -57,6 +59,9 @@ class StoreTest : public testing::Test {
   // A family with history, called "past".
   Family past(HistoryPolicy policy = {});
   Family family(std::string_view name, const FamilyOptions& options = {});
+  // The keys numbered [from, to), in one transaction.
+  static void put_numbered(Keyspace& keyspace, int from, int to, std::string_view value,
+                           Lifetime lifetime = {});
 
   TempDir dir_;
   ManualClock clock_{kStart};
@@ -73,8 +78,9 @@ class EveryStore : public StoreTest, public testing::WithParamInterface<StoreCon
   EveryStore() : StoreTest(GetParam()) {}
 };
 
-#define INSTANTIATE_STORE_TESTS(suite) \
-  INSTANTIATE_TEST_SUITE_P(Every, suite, testing::ValuesIn(::lapse::store_configs()), ::lapse::store_config_name)
+#define INSTANTIATE_STORE_TESTS(suite)                                                \
+  INSTANTIATE_TEST_SUITE_P(Every, suite, testing::ValuesIn(::lapse::store_configs()), \
+                           ::lapse::store_config_name)
 
 // ------------------------------------------------------------------------------------------- contents
 //
@@ -117,9 +123,10 @@ bool visible(const Store& store, const Family& family, std::string_view key);
 bool visible(const Reader& reader, std::string_view key);
 
 // An error whose message has all of `words`.
-testing::AssertionResult complains(StatusCode code, const Status& status, const std::vector<std::string>& words);
+testing::AssertionResult complains(StatusCode code, const Status& status,
+                                   const std::vector<std::string>& words);
 
-#define EXPECT_COMPLAINT(code, expression, ...)                                                                 \
+#define EXPECT_COMPLAINT(code, expression, ...)                                                         \
   EXPECT_TRUE(::lapse::complains(::lapse::StatusCode::code, ::lapse::internal::to_status((expression)), \
                                  std::vector<std::string>{__VA_ARGS__}))
 

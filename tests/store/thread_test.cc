@@ -11,7 +11,7 @@ namespace {
 
 class Threads : public EveryStore {
  protected:
-  static constexpr int kRounds = 300;
+  static constexpr int kRounds = 150;
 
   // Runs each of them kRounds times in a thread of its own, while the clock goes on.
   void run_together(const std::vector<std::function<void(int)>>& workers) {
@@ -41,7 +41,8 @@ class Threads : public EveryStore {
     const int64_t deadline_ms = clock_.now_ms() + ttl_ms;
     must(keyspace.put(key, value_of(key, deadline_ms), Lifetime::until(deadline_ms)));
   }
-  static void expect_right(std::string_view key, std::string_view value, int64_t deadline_ms, int64_t now_ms) {
+  static void expect_right(std::string_view key, std::string_view value, int64_t deadline_ms,
+                           int64_t now_ms) {
     EXPECT_EQ(value_of(key, deadline_ms), value);
     EXPECT_LT(now_ms, deadline_ms) << "expired, and to be seen";
   }
@@ -114,7 +115,8 @@ TEST_P(Threads, CountersLoseNothing) {
   Family counted = family("counted", {.counted = true, .history = HistoryPolicy{.keep_last = 3}});
   auto add = [&](int) { must(counted.increment("sum", 1)); };
   auto add_in_transaction = [&](int) {
-    must(store().update([&](Transaction& transaction) { return transaction.in(counted).increment("sum", 1).status(); }));
+    must(store().update(
+        [&](Transaction& transaction) { return transaction.in(counted).increment("sum", 1).status(); }));
   };
   int64_t last_seen = 0;
   run_together({add, add, add_in_transaction, [&](int) {

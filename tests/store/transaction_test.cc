@@ -172,7 +172,8 @@ TEST_P(Transactions, AFailedCallLeavesThemAsTheyWere) {
   must(transaction.put("a", "1"));
   EXPECT_CODE(kInvalidArgument, transaction.put("b", "2", 0s));
   EXPECT_CODE(kTooLarge, transaction.put(std::string(kMaxKeyBytes + 1, 'k'), "2"));
-  EXPECT_CODE(kTooLarge, transaction.multi_put(std::vector<KeyValue>{{"c", "3"}, {std::string(kMaxKeyBytes + 1, 'k'), ""}}));
+  EXPECT_CODE(kTooLarge, transaction.multi_put(
+                             std::vector<KeyValue>{{"c", "3"}, {std::string(kMaxKeyBytes + 1, 'k'), ""}}));
   must(transaction.put("text", "no number"));
   EXPECT_CODE(kInvalidArgument, transaction.increment("text"));
   EXPECT_EQ("a=1 text=no\\x20number", contents(transaction));
@@ -329,9 +330,9 @@ TEST_P(Transactions, UpdateRollsBackWhatFails) {
 
 TEST_P(Transactions, UpdateRollsBackWhatThrows) {
   EXPECT_THROW(static_cast<void>(store().update([](Transaction& transaction) -> Status {
-    must(transaction.put("key", "value"));
-    throw std::runtime_error("oh");
-  })),
+                 must(transaction.put("key", "value"));
+                 throw std::runtime_error("oh");
+               })),
                std::runtime_error);
   EXPECT_EQ("", contents(store()));
   EXPECT_OK(store().put("key", "value"));
@@ -359,7 +360,8 @@ TEST_P(Transactions, ViewSeesOneMoment) {
     EXPECT_EQ("a=1", contents(snapshot.in(family)));
     return Status();
   }));
-  EXPECT_COMPLAINT(kBusy, store().view([](const Snapshot&) { return Status(StatusCode::kBusy, "later"); }), "later");
+  EXPECT_COMPLAINT(kBusy, store().view([](const Snapshot&) { return Status(StatusCode::kBusy, "later"); }),
+                   "later");
 }
 
 TEST_P(Transactions, SnapshotsStayAsTheyWere) {
