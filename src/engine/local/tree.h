@@ -28,8 +28,8 @@
 #include "engine/engine.h"
 #include "engine/local/page_tree.h"
 #include "engine/local/path_checker.h"
-#include "engine/local/tree_check.h"
 #include "engine/local/store_meta.h"
+#include "engine/local/tree_check.h"
 
 struct MDB_env;
 struct MDB_txn;
