@@ -1,0 +1,233 @@
+"""What can be done with keys, in a store, a family or a snapshot, in either face. It is written over the methods of
+the C++ classes, which it is mixed into: get, put, delete, exists, ttl, incr and more are theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator as Iterates, Mapping, TypeVar
+
+from . import _lapse
+from ._memoize import memoizer
+from ._types import (BytesLike, Duration, Entry, Expiring, Moment, Revision, Ttl, entry_of, revision_of,
+                     to_datetime)
+from .errors import NotFoundError
+
+if TYPE_CHECKING:
+    _ReaderBase = _lapse.Reader
+    _KeyspaceBase = _lapse.Keyspace
+else:
+    _ReaderBase = _KeyspaceBase = object
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_MISSING: Any = object()
+
+
+class ReaderMethods(_ReaderBase):
+    """Reading, in any keyspace and in snapshots."""
+
+    def iterator(self, *, reverse: bool = False, prefix: BytesLike | None = None, start: BytesLike | None = None,
+                 stop: BytesLike | None = None) -> _lapse.Iterator:
+        """(key, value) pairs in key order; those from `start` on, before `stop`, that begin with `prefix`.
+
+        >>> db = lapse.open()
+        >>> db.update({"user:1": "ada", "user:2": "bob", "visits": "7"})
+        >>> for key, value in db.iterator(prefix="user:", reverse=True):
+        ...     print(key, value)
+        b'user:2' b'bob'
+        b'user:1' b'ada'
+        """
+        return self._iterate(reverse, prefix, start, stop)
+
+    def prefix_iterator(self, prefix: BytesLike) -> _lapse.Iterator:
+        """iterator(prefix=prefix)"""
+        return self._iterate(False, prefix)
+
+    def reverse_iterator(self) -> _lapse.Iterator:
+        """iterator(reverse=True)"""
+        return self._iterate(True)
+
+    def reverse_prefix_iterator(self, prefix: BytesLike) -> _lapse.Iterator:
+        """iterator(prefix=prefix, reverse=True)"""
+        return self._iterate(True, prefix)
+
+    def entry(self, key: BytesLike) -> Entry | None:
+        """The value with its deadline, revision and date, in one read.
+
+        >>> db = lapse.open(clock=lapse.ManualClock(1_000_000_000))
+        >>> db.put("k", "v", ttl=60)
+        >>> db.entry("k").deadline.isoformat()
+        '2001-09-09T01:47:40+00:00'
+        """
+        return entry_of(self._entry(key))
+
+    def history(self, key: BytesLike) -> list[Revision]:
+        """Every value that is remembered, newest first, the present one included. For families that keep history.
+
+        >>> db = lapse.open(history=True)
+        >>> db["motto"] = "carpe diem"; db["motto"] = "tempus fugit"
+        >>> [revision.value for revision in db.history("motto")]
+        [b'tempus fugit', b'carpe diem']
+        """
+        return [revision_of(raw) for raw in self._history(key)]
+
+    def get_revision(self, key: BytesLike, revision: int) -> Revision | None:
+        """The value that commit `revision` wrote, visible or not."""
+        raw = self._get_revision(key, revision)
+        return None if raw is None else revision_of(raw)
+
+    def expiring(self, start: Moment, stop: Moment, limit: int | None = None) -> list[Expiring]:
+        """The keys that end from `start` on and before `stop`, soonest first."""
+        return [Expiring(key, to_datetime(ms)) for key, ms in self._expiring(start, stop, limit)]
+
+    def forecast(self, width: Duration, buckets: int) -> list[int]:
+        """How many keys end in each of the next `buckets` stretches of `width`."""
+        return self._forecast(width, buckets)
+
+    @property
+    def policies(self) -> dict[str, Any]:
+        """The family's policies, under the names that family() takes them."""
+        return self._policies()
+
+    @property
+    def name(self) -> str:
+        """The family's name; a store's is that of its default family, "default"."""
+        return self._name()
+
+
+class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
+    """Writing, in stores and families."""
+
+    def pop(self, key: BytesLike, default: Any = _MISSING) -> Any:
+        """Removes a key and gives its value, in one step: of many who try, one gets it.
+
+        >>> db = lapse.open()
+        >>> db["code"] = "1234"
+        >>> db.pop("code"), db.pop("code", None)
+        (b'1234', None)
+        """
+        value = self._get_and_delete(key)
+        if value is not None:
+            return value
+        if default is _MISSING:
+            raise NotFoundError(f"there is no key {key!r}")
+        return default
+
+    def setdefault(self, key: BytesLike, default: BytesLike = b"", ttl: Ttl = None) -> bytes:
+        """The key's value; `default`, written with `ttl`, if there is none."""
+        while not self.put_if_absent(key, default, ttl):
+            value = self.get(key)
+            if value is not None:  # else it has just gone
+                return value
+        return default.encode() if isinstance(default, str) else bytes(default)
+
+    def update(self, other: Mapping[Any, BytesLike] | Iterable[tuple[BytesLike, BytesLike]] = (), *,
+               ttl: Ttl = None) -> None:
+        """Writes many keys, all or none.
+
+        >>> db = lapse.open()
+        >>> db.update({"a": "1", "b": "2"}, ttl=60)
+        >>> db.get_many(["a", "b", "c"])
+        [b'1', b'2', None]
+        """
+        self._put_many(list(other.items() if isinstance(other, Mapping) else map(tuple, other)), ttl)
+
+    def swap(self, key: BytesLike, value: BytesLike, ttl: Ttl = None) -> bytes | None:
+        """Writes, and gives the value before."""
+        return self._get_and_set(key, value, ttl)
+
+    def memoize(self, ttl: Ttl = None, *, name: str | None = None, key: Callable[..., BytesLike] | None = None,
+                dumps: Callable[[Any], BytesLike] | None = None,
+                loads: Callable[[bytes], Any] | None = None) -> Callable[[Function], Function]:
+        """Keeps what a function returns, for `ttl`, by its arguments. Threads that miss together wait for one of them
+        to run it; if it raises, nothing is kept and they all get the exception.
+
+        >>> db = lapse.open()
+        >>> @db.memoize(ttl=60)
+        ... def square(n):
+        ...     print("computing")
+        ...     return n * n
+        >>> square(7)
+        computing
+        49
+        >>> square(7)
+        49
+        >>> square.forget(7)
+        True
+
+        Arguments and results go through JSON; so a tuple comes back as a list, at the first call too. `dumps` and
+        `loads` replace JSON for results; `key`, called with the arguments, gives the key's end instead. Keys begin
+        with `name`, by default the function's module and name.
+        """
+        return memoizer(self, ttl, name, key, dumps, loads)
+
+
+class PairIteration(_ReaderBase):
+    """for key, value in db: the habit of the compatible face."""
+
+    def __iter__(self) -> Iterates[tuple[bytes, bytes]]:
+        return self._iterate()
+
+
+class _View:
+    def __init__(self, keyspace: Any, which: int | None) -> None:
+        self._keyspace = keyspace
+        self._which = which
+
+    def __len__(self) -> int:
+        return self._keyspace.count()
+
+    def _over(self, pairs: Iterates[tuple[bytes, bytes]]) -> Iterates[Any]:
+        return pairs if self._which is None else (pair[self._which] for pair in pairs)
+
+    def __iter__(self) -> Iterates[Any]:
+        return self._over(self._keyspace._iterate())
+
+    def __reversed__(self) -> Iterates[Any]:
+        return self._over(self._keyspace._iterate(True))
+
+
+class KeysView(_View):
+    """What keys() gives."""
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keyspace
+
+
+class ItemsView(_View):
+    """What items() gives."""
+
+    def __contains__(self, item: object) -> bool:
+        return isinstance(item, tuple) and len(item) == 2 and self._keyspace.get(item[0]) == item[1]
+
+
+class ValuesView(_View):
+    """What values() gives."""
+
+
+class DictReading(_ReaderBase):
+    """A dict's habits, for reading: iteration gives keys, in order, of the moment when it began."""
+
+    def __iter__(self) -> Iterates[bytes]:
+        return iter(self.keys())
+
+    def __reversed__(self) -> Iterates[bytes]:
+        return reversed(self.keys())
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        """Whether there is any key; unlike len(), which may count them all."""
+        return not self._iterate().eof
+
+    def keys(self) -> KeysView:
+        """All keys, in order."""
+        return KeysView(self, 0)
+
+    def values(self) -> ValuesView:
+        """All values, in the order of their keys."""
+        return ValuesView(self, 1)
+
+    def items(self) -> ItemsView:
+        """All (key, value), in the order of their keys."""
+        return ItemsView(self, None)

@@ -1,0 +1,98 @@
+"""memoize(): what a function returned, kept in a keyspace; and one run for all threads that miss together."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from typing import Any, Callable
+
+
+class _Flight:
+    """One run of a function, which others wait for."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.landed = threading.Event()
+        self.stored: bytes | str | None = None
+        self.error: BaseException | None = None
+
+
+def _check_json(value: Any) -> None:
+    """JSON would make {1: …} and {"1": …} the same key."""
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise TypeError("a dict among the arguments has keys that are no str: give memoize a key=")
+        value = value.values()
+    if not isinstance(value, (str, bytes)) and hasattr(value, "__iter__"):
+        for each in value:
+            _check_json(each)
+
+
+def _json_key(*args: Any, **kwargs: Any) -> str:
+    _check_json([args, kwargs])
+    try:
+        return json.dumps([args, kwargs], sort_keys=True, separators=(",", ":"))
+    except TypeError as error:
+        raise TypeError(f"{error}: give memoize a key= for arguments that JSON has no words for") from None
+
+
+def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] | None,
+             dumps: Callable[[Any], Any] | None, loads: Callable[[bytes], Any] | None) -> Callable[[Any], Any]:
+    encode = dumps or functools.partial(json.dumps, separators=(",", ":"))
+    decode = loads or json.loads
+    end_of_key = key or _json_key
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        prefix = (name or f"{function.__module__}.{function.__qualname__}").encode() + b":"
+        flights: dict[bytes, _Flight] = {}
+        guard = threading.Lock()
+
+        def key_of(*args: Any, **kwargs: Any) -> bytes:
+            end = end_of_key(*args, **kwargs)
+            return prefix + (end.encode() if isinstance(end, str) else bytes(end))
+
+        def run(flight: _Flight, at: bytes, args: Any, kwargs: Any) -> Any:
+            try:
+                stored = keyspace.get(at)  # another flight may have landed between our look and our start
+                if stored is None:
+                    stored = encode(function(*args, **kwargs))
+                    keyspace.put(at, stored, ttl)
+                flight.stored = stored
+                return decode(stored)
+            except BaseException as error:
+                flight.error = error
+                raise
+            finally:
+                with guard:
+                    del flights[at]
+                flight.landed.set()
+
+        @functools.wraps(function)
+        def memoized(*args: Any, **kwargs: Any) -> Any:
+            at = key_of(*args, **kwargs)
+            stored = keyspace.get(at)
+            if stored is not None:
+                return decode(stored)
+            with guard:
+                flight = flights.get(at)
+                own = flight is None
+                if own:
+                    flight = flights[at] = _Flight()
+            if own:
+                return run(flight, at, args, kwargs)
+            if flight.thread == threading.get_ident():  # it called itself with the same arguments
+                return decode(encode(function(*args, **kwargs)))
+            flight.landed.wait()
+            if flight.error is not None:
+                raise flight.error
+            return decode(flight.stored)
+
+        def forget(*args: Any, **kwargs: Any) -> bool:
+            return keyspace._get_and_delete(key_of(*args, **kwargs)) is not None
+
+        memoized.key = key_of  # type: ignore[attr-defined]
+        memoized.forget = forget  # type: ignore[attr-defined]
+        return memoized
+
+    return decorate

@@ -1,0 +1,233 @@
+#include "convert.h"
+
+#include <datetime.h>
+
+#include <cmath>
+
+#include "errors.h"
+
+namespace py = pybind11;
+
+namespace lapse::python {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int64_t kMicrosPerMilli = 1000;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+constexpr int64_t kSecondsPerDay = 86'400;
+constexpr double kEndOfMicros = 9.2e18;  // just below what int64_t holds
+
+// The two lifetimes that are neither a time nor a duration.
+class Named {
+ public:
+  Named(const char* name, Lifetime lifetime) : name_(name), lifetime_(lifetime) {}
+  const char* name() const { return name_; }
+  Lifetime lifetime() const { return lifetime_; }
+
+ private:
+  const char* name_;
+  Lifetime lifetime_;
+};
+
+void import_datetime() {
+  if (PyDateTimeAPI == nullptr) PyDateTime_IMPORT;
+  if (PyDateTimeAPI == nullptr) throw py::error_already_set();
+}
+
+[[noreturn]] void wrong_type(py::handle object, const std::string& expected) {
+  throw py::type_error(expected + " expected, not " + Py_TYPE(object.ptr())->tp_name);
+}
+
+// A float cannot hold most fractions of a second exactly: to the microsecond first, as timedelta does, and no TTL of
+// 0.1 s becomes 101 ms. What is beyond the end of time stays there, for the store to refuse.
+int64_t micros_of_seconds(double seconds) {
+  if (std::isnan(seconds)) throw py::value_error("not a number of seconds: nan");
+  const double micros = std::round(seconds * 1e6);
+  if (micros >= kEndOfMicros) return std::numeric_limits<int64_t>::max();
+  if (micros <= -kEndOfMicros) return std::numeric_limits<int64_t>::min();
+  if (micros == 0 && seconds > 0) return 1;
+  return static_cast<int64_t>(micros);
+}
+
+int64_t micros_of_delta(PyObject* delta) {  // at most 999,999,999 days, which is 8.64e19 µs: beyond int64_t
+  const int64_t seconds =
+      PyDateTime_DELTA_GET_DAYS(delta) * kSecondsPerDay + PyDateTime_DELTA_GET_SECONDS(delta);
+  int64_t micros = 0;
+  if (__builtin_mul_overflow(seconds, kMicrosPerSecond, &micros) ||
+      __builtin_add_overflow(micros, PyDateTime_DELTA_GET_MICROSECONDS(delta), &micros))
+    return seconds < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  return micros;
+}
+
+bool is_number(py::handle object) {
+  return PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()) ||
+         (PyNumber_Check(object.ptr()) && !PyUnicode_Check(object.ptr()));
+}
+
+int64_t micros_of_number(py::handle number) {
+  const double seconds = PyFloat_AsDouble(number.ptr());
+  if (seconds == -1.0 && PyErr_Occurred() != nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw py::error_already_set();
+    PyErr_Clear();  // an int beyond any float
+    const bool negative = py::bool_(number < py::int_(0));
+    return negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  }
+  return micros_of_seconds(seconds);
+}
+
+int64_t micros_of_datetime(py::handle moment) {
+  const py::object utc = py::reinterpret_borrow<py::object>(PyDateTime_TimeZone_UTC);
+  const py::object epoch = py::module_::import("datetime").attr("datetime")(1970, 1, 1, 0, 0, 0, 0, utc);
+  const py::object aware = moment.attr("astimezone")(utc);
+  return micros_of_delta(py::object(aware - epoch).ptr());
+}
+
+// The end of time stays the end of time.
+int64_t ceil_ms(int64_t micros) {
+  if (micros == std::numeric_limits<int64_t>::max()) return kNever;
+  const int64_t whole = micros / kMicrosPerMilli;
+  return micros % kMicrosPerMilli > 0 ? whole + 1 : whole;
+}
+
+int64_t floor_ms(int64_t micros) {
+  const int64_t whole = micros / kMicrosPerMilli;
+  return micros % kMicrosPerMilli < 0 ? whole - 1 : whole;
+}
+
+std::optional<int64_t> duration_ms(py::handle object) {
+  if (is_number(object)) return ceil_ms(micros_of_number(object));
+  import_datetime();
+  if (PyDelta_Check(object.ptr())) return ceil_ms(micros_of_delta(object.ptr()));
+  return std::nullopt;
+}
+
+// True: everything. A number: so many values. A timedelta: so long. A pair: both.
+std::optional<HistoryPolicy> to_history(py::handle history) {
+  if (history.is_none() || history.is(py::bool_(false))) return std::nullopt;
+  HistoryPolicy policy;
+  if (history.is(py::bool_(true))) return policy;
+  const auto keep_last = [](py::handle number) { return py::cast<uint32_t>(number); };
+  if (py::isinstance<py::tuple>(history)) {
+    const auto both = py::reinterpret_borrow<py::tuple>(history);
+    if (both.size() != 2) throw py::value_error("history: (how many, how long) expected");
+    if (!both[0].is_none()) policy.keep_last = keep_last(both[0]);
+    policy.keep_for = to_duration(both[1], milliseconds(0));
+  } else if (py::isinstance<py::int_>(history)) {
+    policy.keep_last = keep_last(history);
+  } else {
+    policy.keep_for = to_duration(history, milliseconds(0));
+  }
+  return policy;
+}
+
+py::object from_history(const std::optional<HistoryPolicy>& history) {
+  if (!history) return py::none();
+  const py::object keep_last =
+      history->keep_last == 0 ? py::object(py::none()) : py::int_(history->keep_last);
+  const py::object keep_for =
+      history->keep_for.count() == 0 ? py::object(py::none()) : seconds_or_none(history->keep_for);
+  return py::make_tuple(keep_last, keep_for);
+}
+
+}  // namespace
+
+Bytes::Bytes(py::handle object, const char* what) {
+  PyObject* const pointer = object.ptr();
+  if (PyBytes_Check(pointer)) {
+    view_ = {PyBytes_AS_STRING(pointer), static_cast<size_t>(PyBytes_GET_SIZE(pointer))};
+    return;
+  }
+  if (PyUnicode_Check(pointer)) {
+    Py_ssize_t size = 0;
+    const char* const utf8 = PyUnicode_AsUTF8AndSize(pointer, &size);
+    if (utf8 == nullptr) throw py::error_already_set();  // a lone surrogate
+    view_ = {utf8, static_cast<size_t>(size)};
+    return;
+  }
+  if (PyObject_CheckBuffer(pointer) == 0) wrong_type(object, std::string(what) + ": bytes or str");
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(pointer, &buffer, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  copy_.assign(static_cast<const char*>(buffer.buf), static_cast<size_t>(buffer.len));
+  PyBuffer_Release(&buffer);
+  view_ = copy_;
+}
+
+std::string to_string(py::handle object, const char* what) { return std::string(Bytes(object, what).view()); }
+
+py::bytes to_bytes(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+Lifetime to_lifetime(py::handle ttl) {
+  if (ttl.is_none()) return {};
+  if (const auto ms = duration_ms(ttl)) return milliseconds(*ms);
+  if (PyDateTime_Check(ttl.ptr())) return Lifetime::until(ceil_ms(micros_of_datetime(ttl)));
+  if (py::isinstance<Named>(ttl)) return py::cast<const Named&>(ttl).lifetime();
+  wrong_type(ttl, "ttl: seconds, timedelta or datetime");
+}
+
+milliseconds to_duration(py::handle duration, milliseconds absent) {
+  if (duration.is_none()) return absent;
+  if (const auto ms = duration_ms(duration)) return milliseconds(*ms);
+  wrong_type(duration, "seconds or timedelta");
+}
+
+int64_t to_moment_ms(py::handle moment) {
+  if (is_number(moment)) return floor_ms(micros_of_number(moment));
+  import_datetime();
+  if (PyDateTime_Check(moment.ptr())) return floor_ms(micros_of_datetime(moment));
+  wrong_type(moment, "a time: datetime, or seconds since 1970");
+}
+
+py::object seconds_or_none(milliseconds left) {
+  if (left == kForever) return py::none();
+  return py::float_(static_cast<double>(left.count()) / 1000);
+}
+
+FamilyOptions to_family_options(const py::dict& policies, FamilyOptions options) {
+  for (const auto& [key, value] : policies) {
+    const std::string name = py::cast<std::string>(key);
+    if (name == "counted")
+      options.counted = py::cast<bool>(value);
+    else if (name == "revisions")
+      options.revisions = py::cast<bool>(value);
+    else if (name == "default_ttl")
+      options.default_ttl = to_duration(value, milliseconds(0));
+    else if (name == "max_ttl")
+      options.max_ttl = to_duration(value, milliseconds(0));
+    else if (name == "require_ttl")
+      options.require_ttl = py::cast<bool>(value);
+    else if (name == "jitter_percent")
+      options.jitter_percent = py::cast<int>(value);
+    else if (name == "history")
+      options.history = to_history(value);
+    else
+      throw py::type_error("there is no policy '" + name + "'");
+  }
+  return options;
+}
+
+py::dict from_family_options(const FamilyOptions& options) {
+  const auto ttl_or_none = [](milliseconds ttl) {
+    return ttl.count() == 0 ? py::object(py::none()) : seconds_or_none(ttl);
+  };
+  py::dict policies;
+  policies["counted"] = options.counted;
+  policies["revisions"] = options.revisions;
+  policies["default_ttl"] = ttl_or_none(options.default_ttl);
+  policies["max_ttl"] = ttl_or_none(options.max_ttl);
+  policies["require_ttl"] = options.require_ttl;
+  policies["jitter_percent"] = options.jitter_percent;
+  policies["history"] = from_history(options.history);
+  return policies;
+}
+
+void define_lifetimes(py::module_& module) {
+  py::class_<Named>(module, "NamedLifetime").def("__repr__", [](const Named& named) {
+    return std::string("lapse.") + named.name();
+  });
+  module.attr("KEEP") = py::cast(Named("KEEP", Lifetime::keep()));
+  module.attr("FOREVER") = py::cast(Named("FOREVER", Lifetime::forever()));
+}
+
+}  // namespace lapse::python

@@ -1,0 +1,62 @@
+// What Python hands in, as Lapse wants it: keys and values, lifetimes, moments. All of it needs the GIL, and raises
+// TypeError for what is none of these.
+
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lapse/lifetime.h"
+#include "lapse/options.h"
+
+namespace lapse::python {
+
+// A key or a value. bytes and str (as UTF-8) cannot change, so they are looked at where they are, also while the GIL
+// is released: the caller's arguments keep them alive. Anything else that has a buffer is copied.
+class Bytes {
+ public:
+  Bytes(pybind11::handle object, const char* what);
+  Bytes(const Bytes&) = delete;  // the view may look into the copy
+  Bytes& operator=(const Bytes&) = delete;
+
+  std::string_view view() const { return view_; }
+  operator std::string_view() const { return view_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::string copy_;
+  std::string_view view_;
+};
+
+// The same, always copied.
+std::string to_string(pybind11::handle object, const char* what);
+
+pybind11::bytes to_bytes(std::string_view bytes);
+
+// None: the family's default. Seconds (int, float) or timedelta: from now on, rounded up to milliseconds. datetime: until
+// then. KEEP and FOREVER: as they say.
+Lifetime to_lifetime(pybind11::handle ttl);
+
+// Seconds or timedelta. None: `absent`.
+std::chrono::milliseconds to_duration(pybind11::handle duration, std::chrono::milliseconds absent);
+
+// Seconds since 1970 or datetime; a naive one is local time, as everywhere in Python. Rounded down: what was visible in
+// that millisecond.
+int64_t to_moment_ms(pybind11::handle moment);
+
+// None: for ever.
+pybind11::object seconds_or_none(std::chrono::milliseconds left);
+
+// From keywords: counted, revisions, default_ttl, max_ttl, require_ttl, jitter_percent, history.
+FamilyOptions to_family_options(const pybind11::dict& policies, FamilyOptions options = {});
+pybind11::dict from_family_options(const FamilyOptions& options);
+
+// Declares KEEP and FOREVER.
+void define_lifetimes(pybind11::module_& module);
+
+}  // namespace lapse::python

@@ -1,0 +1,701 @@
+#include "handles.h"
+
+#include <pybind11/stl.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "convert.h"
+
+namespace lapse::python {
+
+namespace {
+
+using std::chrono::milliseconds;
+using StorePointer = std::shared_ptr<StoreHandle>;
+
+[[noreturn]] void no_such_key(py::handle key) {
+  throw StatusError(StatusCode::kNotFound, "there is no key " + std::string(py::repr(key)));
+}
+
+py::object none_if_never(int64_t ms) { return ms == kNever ? py::object(py::none()) : py::int_(ms); }
+
+const char* ending_name(Ending ending) {
+  switch (ending) {
+    case Ending::kNone: return nullptr;
+    case Ending::kOverwritten: return "overwritten";
+    case Ending::kErased: return "erased";
+    case Ending::kExpired: return "expired";
+  }
+  return nullptr;
+}
+
+// The tuples that lapse/_types.py gives names to.
+py::tuple tuple_of(const Entry& entry) {
+  return py::make_tuple(to_bytes(entry.value), none_if_never(entry.deadline_ms), entry.revision,
+                        entry.written_at_ms);
+}
+
+py::tuple tuple_of(const Revision& revision) {
+  return py::make_tuple(to_bytes(revision.value), revision.revision, revision.written_at_ms,
+                        none_if_never(revision.ended_at_ms), ending_name(revision.ending),
+                        none_if_never(revision.deadline_ms));
+}
+
+template <typename T>
+py::object tuple_or_none(const std::optional<T>& found) {
+  return found ? py::object(tuple_of(*found)) : py::none();
+}
+
+py::object bytes_or(const std::optional<std::string>& value, const py::object& otherwise) {
+  return value ? py::object(to_bytes(*value)) : otherwise;
+}
+
+// ------------------------------------------------------------------------------------------- reading
+
+std::optional<std::string> get(ReaderHandle& self, py::handle key) {
+  const Bytes wanted(key, "key");
+  std::optional<std::string> value = self.read([&](const Reader& reader) { return reader.get(wanted); });
+  Counters::add(self.counters().gets);
+  if (value) Counters::add(self.counters().bytes_read, value->size());
+  return value;
+}
+
+py::object get_item(ReaderHandle& self, const py::object& key) {
+  const auto value = get(self, key);
+  if (!value) no_such_key(key);
+  return to_bytes(*value);
+}
+
+bool exists(ReaderHandle& self, const py::object& key) {
+  const Bytes wanted(key, "key");
+  return self.read([&](const Reader& reader) { return reader.exists(wanted); });
+}
+
+py::object ttl(ReaderHandle& self, const py::object& key) {
+  const Bytes wanted(key, "key");
+  const auto left = self.read([&](const Reader& reader) { return reader.ttl(wanted); });
+  if (!left) no_such_key(key);
+  return seconds_or_none(*left);
+}
+
+py::list get_many(ReaderHandle& self, const py::iterable& keys) {
+  const py::list held(keys);
+  std::deque<Bytes> copies;
+  std::vector<std::string_view> views;
+  for (const auto& key : held) views.push_back(copies.emplace_back(key, "key"));
+  const auto values = self.read([&](const Reader& reader) { return reader.multi_get(views); });
+  py::list list;
+  for (const auto& value : values) list.append(bytes_or(value, py::none()));
+  return list;
+}
+
+py::list history(ReaderHandle& self, const py::object& key) {
+  const Bytes wanted(key, "key");
+  py::list list;
+  for (const Revision& revision : self.read([&](const Reader& reader) { return reader.history(wanted); }))
+    list.append(tuple_of(revision));
+  return list;
+}
+
+py::list expiring(ReaderHandle& self, const py::object& start, const py::object& stop,
+                  const py::object& limit) {
+  const int64_t from_ms = to_moment_ms(start);
+  const int64_t to_ms = to_moment_ms(stop);
+  const size_t at_most = limit.is_none() ? std::numeric_limits<size_t>::max() : py::cast<size_t>(limit);
+  py::list list;
+  for (const Expiring& next :
+       self.read([&](const Reader& reader) { return reader.expiring(from_ms, to_ms, at_most); }))
+    list.append(py::make_tuple(to_bytes(next.key), next.deadline_ms));
+  return list;
+}
+
+void define_reader(py::module_& module) {
+  py::class_<ReaderHandle, std::shared_ptr<ReaderHandle>>(module, "Reader")
+      .def(
+          "get",
+          [](ReaderHandle& self, const py::object& key, const py::object& otherwise) {
+            return bytes_or(get(self, key), otherwise);
+          },
+          py::arg("key"), py::arg("default") = py::none(), "The value, or `default` if there is none.")
+      .def("__getitem__", get_item)
+      .def("__contains__", exists)
+      .def("exists", exists, py::arg("key"), "Whether the key is there.")
+      .def("ttl", ttl, py::arg("key"),
+           "The seconds left; None for a permanent key. NotFoundError if the key is not there.")
+      .def("get_many", get_many, py::arg("keys"),
+           "The values of many keys, None for those that are not there.")
+      .def("_entry",
+           [](ReaderHandle& self, const py::object& key) {
+             const Bytes wanted(key, "key");
+             return tuple_or_none(self.read([&](const Reader& reader) { return reader.get_entry(wanted); }));
+           })
+      .def(
+          "count",
+          [](ReaderHandle& self) { return self.read([](const Reader& reader) { return reader.count(); }); },
+          "How many keys are visible: exact, and a walk over them unless the family is `counted`.")
+      .def(
+          "estimated_count",
+          [](ReaderHandle& self) {
+            return self.read([](const Reader& reader) { return reader.estimated_count(); });
+          },
+          "About as many, at a cost that does not grow with them.")
+      .def(
+          "get_at",
+          [](ReaderHandle& self, const py::object& key, const py::object& when, const py::object& otherwise) {
+            const Bytes wanted(key, "key");
+            const int64_t at_ms = to_moment_ms(when);
+            return bytes_or(self.read([&](const Reader& reader) { return reader.get_at(wanted, at_ms); }),
+                            otherwise);
+          },
+          py::arg("key"), py::arg("when"), py::arg("default") = py::none(),
+          "The value that was visible at `when`, in a family that keeps history.")
+      .def("_history", history)
+      .def("_get_revision",
+           [](ReaderHandle& self, const py::object& key, uint64_t revision) {
+             const Bytes wanted(key, "key");
+             return tuple_or_none(
+                 self.read([&](const Reader& reader) { return reader.get_revision(wanted, revision); }));
+           })
+      .def("_expiring", expiring)
+      .def("_forecast",
+           [](ReaderHandle& self, const py::object& width, size_t buckets) {
+             const milliseconds each = to_duration(width, milliseconds(0));
+             return self.read([&](const Reader& reader) { return reader.forecast(each, buckets); });
+           })
+      .def("_policies",
+           [](ReaderHandle& self) {
+             return from_family_options(
+                 self.read([](const Reader& reader) { return reader.family_options(); }));
+           })
+      .def("_name",
+           [](ReaderHandle& self) {
+             return self.read([](const Reader& reader) { return Result<std::string>(reader.family_name()); });
+           })
+      .def("_iterate", iterate, py::arg("reverse") = false, py::arg("prefix") = py::none(),
+           py::arg("start") = py::none(), py::arg("stop") = py::none());
+}
+
+// ------------------------------------------------------------------------------------------- writing
+
+void put(KeyspaceHandle& self, const py::object& key, const py::object& value, const py::object& ttl) {
+  const Bytes name(key, "key");
+  const Bytes content(value, "value");
+  const Lifetime lifetime = to_lifetime(ttl);
+  self.write([&](Keyspace& keys) { return keys.put(name, content, lifetime); });
+  Counters::add(self.counters().puts);
+  Counters::add(self.counters().bytes_written, name.view().size() + content.view().size());
+}
+
+// db[key] = value, and db[key, ttl] = value.
+void set_item(KeyspaceHandle& self, const py::object& key, const py::object& value) {
+  if (!PyTuple_Check(key.ptr())) return put(self, key, value, py::none());
+  const auto pair = py::reinterpret_borrow<py::tuple>(key);
+  if (pair.size() != 2) throw py::type_error("db[key] or db[key, ttl] expected");
+  put(self, pair[0], value, pair[1]);
+}
+
+void erase(KeyspaceHandle& self, const py::object& key) {
+  const Bytes name(key, "key");
+  const bool was_there = self.write([&](Keyspace& keys) { return keys.erase(name); });
+  if (!was_there) no_such_key(key);
+  Counters::add(self.counters().deletes);
+}
+
+void put_many(KeyspaceHandle& self, const py::list& pairs, const py::object& ttl) {
+  std::deque<Bytes> copies;
+  std::vector<KeyValue> entries;
+  size_t bytes = 0;
+  entries.reserve(pairs.size());
+  for (const auto& each : pairs) {
+    const auto pair = py::cast<py::tuple>(each);
+    if (pair.size() != 2) throw py::value_error("(key, value) expected");
+    const std::string_view key = copies.emplace_back(pair[0], "key");
+    const std::string_view value = copies.emplace_back(pair[1], "value");
+    bytes += key.size() + value.size();
+    entries.emplace_back(key, value);
+  }
+  const Lifetime lifetime = to_lifetime(ttl);
+  self.write([&](Keyspace& keys) { return keys.multi_put(entries, lifetime); });
+  Counters::add(self.counters().puts, entries.size());
+  Counters::add(self.counters().bytes_written, bytes);
+}
+
+bool put_if_absent(KeyspaceHandle& self, const py::object& key, const py::object& value,
+                   const py::object& ttl) {
+  const Bytes name(key, "key");
+  const Bytes content(value, "value");
+  const Lifetime lifetime = to_lifetime(ttl);
+  const bool written =
+      self.write([&](Keyspace& keys) { return keys.put_if_absent(name, content, lifetime); });
+  if (written) Counters::add(self.counters().puts);
+  return written;
+}
+
+// `expected` is a value, or as an int a revision.
+bool compare_and_set(KeyspaceHandle& self, const py::object& key, const py::object& expected,
+                     const py::object& value, const py::object& ttl) {
+  const Bytes name(key, "key");
+  const Bytes content(value, "value");
+  const Lifetime lifetime = to_lifetime(ttl);
+  if (PyLong_Check(expected.ptr())) {
+    const auto revision = py::cast<uint64_t>(expected);
+    return self.write(
+        [&](Keyspace& keys) { return keys.compare_and_set_revision(name, revision, content, lifetime); });
+  }
+  const Bytes before(expected, "expected");
+  return self.write([&](Keyspace& keys) { return keys.compare_and_set(name, before, content, lifetime); });
+}
+
+bool compare_and_delete(KeyspaceHandle& self, const py::object& key, const py::object& expected) {
+  const Bytes name(key, "key");
+  if (PyLong_Check(expected.ptr())) {
+    const auto revision = py::cast<uint64_t>(expected);
+    return self.write([&](Keyspace& keys) { return keys.compare_and_erase_revision(name, revision); });
+  }
+  const Bytes before(expected, "expected");
+  return self.write([&](Keyspace& keys) { return keys.compare_and_erase(name, before); });
+}
+
+py::object incr(KeyspaceHandle& self, const py::object& key, int64_t by, const py::object& ttl,
+                std::optional<int64_t> min, std::optional<int64_t> max) {
+  const Bytes name(key, "key");
+  IncrementOptions options;
+  options.lifetime = to_lifetime(ttl);
+  if (min) options.min = *min;
+  if (max) options.max = *max;
+  const Increment sum = self.write([&](Keyspace& keys) { return keys.increment(name, by, options); });
+  if (!sum.applied) return py::none();
+  return py::int_(sum.value);
+}
+
+py::object touch(KeyspaceHandle& self, const py::object& key, const py::object& ttl) {
+  const Bytes name(key, "key");
+  const milliseconds renewed = to_duration(ttl, milliseconds(0));
+  const auto entry = self.write([&](Keyspace& keys) { return keys.touch(name, renewed); });
+  return entry ? py::object(to_bytes(entry->value)) : py::none();
+}
+
+bool expire(KeyspaceHandle& self, const py::object& key, const py::object& ttl) {
+  const Bytes name(key, "key");
+  const Lifetime lifetime = to_lifetime(ttl);
+  switch (lifetime.kind()) {
+    case Lifetime::Kind::kTtl:
+      return self.write([&](Keyspace& keys) { return keys.expire(name, milliseconds(lifetime.ms())); });
+    case Lifetime::Kind::kUntil:
+      return self.write([&](Keyspace& keys) { return keys.expire_at(name, lifetime.ms()); });
+    default: throw py::type_error("seconds, timedelta or datetime expected");
+  }
+}
+
+uint64_t purge(KeyspaceHandle& self, const py::object& limit, const py::object& budget) {
+  PurgeOptions options;
+  if (!limit.is_none()) options.limit = py::cast<uint64_t>(limit);
+  options.budget = to_duration(budget, kForever);
+  return self.write([&](Keyspace& keys) { return keys.purge_expired(options); }).removed;
+}
+
+bool restore(KeyspaceHandle& self, const py::object& key, const py::object& when, const py::object& ttl) {
+  const Bytes name(key, "key");
+  const int64_t at_ms = to_moment_ms(when);
+  const Lifetime lifetime = to_lifetime(ttl);
+  return self.write([&](Keyspace& keys) { return keys.restore(name, at_ms, lifetime); });
+}
+
+void define_keyspace(py::module_& module) {
+  const py::arg_v no_ttl = py::arg("ttl") = py::none();
+  py::class_<KeyspaceHandle, ReaderHandle, std::shared_ptr<KeyspaceHandle>>(module, "Keyspace")
+      .def("put", put, py::arg("key"), py::arg("value"), no_ttl,
+           "Writes, whatever was there. Without a ttl the key is permanent, or takes the family's default.")
+      .def("__setitem__", set_item)
+      .def("delete", erase, py::arg("key"), "Removes the key. NotFoundError if it is not there.")
+      .def("__delitem__", erase)
+      .def("_put_many", put_many)
+      .def("put_if_absent", put_if_absent, py::arg("key"), py::arg("value"), no_ttl,
+           "Whether the key was absent, and so has been written.")
+      .def("compare_and_set", compare_and_set, py::arg("key"), py::arg("expected"), py::arg("value"), no_ttl,
+           "Whether the key held exactly `expected` (a value, or as an int a revision), and so has been "
+           "written.")
+      .def("compare_and_delete", compare_and_delete, py::arg("key"), py::arg("expected"),
+           "Whether the key held exactly `expected`, and so has been removed.")
+      .def("_get_and_set",
+           [](KeyspaceHandle& self, const py::object& key, const py::object& value, const py::object& ttl) {
+             const Bytes name(key, "key");
+             const Bytes content(value, "value");
+             const Lifetime lifetime = to_lifetime(ttl);
+             return bytes_or(
+                 self.write([&](Keyspace& keys) { return keys.get_and_set(name, content, lifetime); }),
+                 py::none());
+           })
+      .def("_get_and_delete",
+           [](KeyspaceHandle& self, const py::object& key) {
+             const Bytes name(key, "key");
+             return bytes_or(self.write([&](Keyspace& keys) { return keys.get_and_erase(name); }),
+                             py::none());
+           })
+      .def("incr", incr, py::arg("key"), py::arg("by") = 1, no_ttl, py::kw_only(),
+           py::arg("min") = py::none(), py::arg("max") = py::none(),
+           "Adds to a decimal integer, and gives the sum; an absent key counts as 0, and gets `ttl`. None, "
+           "and nothing\n"
+           "changed, if the sum would leave `min` to `max`.")
+      .def(
+          "append",
+          [](KeyspaceHandle& self, const py::object& key, const py::object& suffix, const py::object& ttl) {
+            const Bytes name(key, "key");
+            const Bytes more(suffix, "suffix");
+            const Lifetime lifetime = to_lifetime(ttl);
+            return self.write([&](Keyspace& keys) { return keys.append(name, more, lifetime); });
+          },
+          py::arg("key"), py::arg("suffix"), no_ttl,
+          "Adds to the end of the value, which keeps its lifetime. The new length.")
+      .def(
+          "delete_prefix",
+          [](KeyspaceHandle& self, const py::object& prefix) {
+            const Bytes start(prefix, "prefix");
+            return self.write([&](Keyspace& keys) { return keys.erase_prefix(start); });
+          },
+          py::arg("prefix"), "Removes the keys that begin so. How many there were.")
+      .def(
+          "clear", [](KeyspaceHandle& self) { self.write([](Keyspace& keys) { return keys.clear(); }); },
+          "Forgets everything, history included.")
+      .def("touch", touch, py::arg("key"), py::arg("ttl"),
+           "Reads, and gives the key `ttl` from now on; a permanent key stays so. The value, or None.")
+      .def("expire", expire, py::arg("key"), py::arg("ttl"),
+           "Changes the deadline, not the value. Whether the key is there.")
+      .def(
+          "persist",
+          [](KeyspaceHandle& self, const py::object& key) {
+            const Bytes name(key, "key");
+            return self.write([&](Keyspace& keys) { return keys.persist(name); });
+          },
+          py::arg("key"), "Makes the key permanent. Whether it was there and had a deadline.")
+      .def("purge_expired", purge, py::kw_only(), py::arg("limit") = py::none(),
+           py::arg("budget") = py::none(),
+           "Removes what is due, at a cost that grows with what is removed. How many went.")
+      .def(
+          "purge_history",
+          [](KeyspaceHandle& self) {
+            return self.write([](Keyspace& keys) { return keys.purge_history(); });
+          },
+          "Trims every key's history by the family's policy. How many revisions went.")
+      .def("restore", restore, py::arg("key"), py::arg("when"), no_ttl,
+           "Writes the value that was visible at `when` again. False if there was none.");
+}
+
+// ------------------------------------------------------------------------------------------ the store
+
+// A clock that a store was opened with stays for good: another handle on the same file may be following it.
+Clock* kept_for_good(const std::shared_ptr<ManualClock>& clock) {
+  static auto* const kept = new std::vector<std::shared_ptr<ManualClock>>;  // under the GIL
+  kept->push_back(clock);
+  return clock.get();
+}
+
+Durability to_durability(const std::string& name) {
+  if (name == "full") return Durability::kFull;
+  if (name == "normal") return Durability::kNormal;
+  if (name == "none") return Durability::kNone;
+  throw py::value_error("durability: 'full', 'normal' or 'none' expected, not '" + name + "'");
+}
+
+Options to_options(const py::dict& given) {
+  Options options;
+  for (const auto& [key, value] : given) {
+    const std::string name = py::cast<std::string>(key);
+    if (value.is_none()) continue;
+    if (name == "create") {
+      options.create_if_missing = py::cast<bool>(value);
+    } else if (name == "read_only") {
+      options.read_only = py::cast<bool>(value);
+    } else if (name == "salvage") {
+      options.salvage = py::cast<bool>(value);
+    } else if (name == "durability") {
+      options.durability = to_durability(py::cast<std::string>(value));
+    } else if (name == "sync_interval") {
+      options.sync_interval = to_duration(value, options.sync_interval);
+    } else if (name == "background_drain") {
+      options.background_drain = py::cast<bool>(value);
+    } else if (name == "buffer_bytes") {
+      options.buffer_bytes = py::cast<size_t>(value);
+    } else if (name == "busy_timeout") {
+      options.busy_timeout = to_duration(value, kForever);
+    } else if (name == "sweep_per_write") {
+      options.sweep_per_write = py::cast<uint32_t>(value);
+    } else if (name == "clock") {
+      options.clock = kept_for_good(py::cast<std::shared_ptr<ManualClock>>(value));
+    } else if (name == "policies") {
+      options.default_family = to_family_options(py::cast<py::dict>(value));
+    } else {
+      throw py::type_error("there is no option '" + name + "'");
+    }
+  }
+  return options;
+}
+
+// The last handle to go closes the store, which syncs: not with the GIL.
+void release_without_gil(OpenStore* store) {
+  if (PyGILState_Check() == 0) {
+    delete store;
+    return;
+  }
+  const py::gil_scoped_release release;
+  delete store;
+}
+
+StorePointer open(const std::optional<std::string>& path, const py::dict& given) {
+  const Options options = to_options(given);
+  const py::gil_scoped_release release;
+  Result<Store> opened = path ? Store::open(*path, options) : Store::open_in_memory(options);
+  if (!opened.ok()) throw StatusError(opened.status());
+  std::shared_ptr<OpenStore> shared(new OpenStore(*std::move(opened), options.busy_timeout),
+                                    release_without_gil);
+  return std::make_shared<StoreHandle>(std::move(shared));
+}
+
+py::dict stats(StoreHandle& self) {
+  const StoreStats stats = self.whole([](Store& store) { return Result<StoreStats>(store.stats()); });
+  const Counters& counters = self.shared()->counters();
+  py::dict dict;
+  dict["puts"] = counters.puts.load();
+  dict["gets"] = counters.gets.load();
+  dict["deletes"] = counters.deletes.load();
+  dict["iterations"] = counters.iterations.load();
+  dict["errors"] = counters.errors.load();
+  dict["bytes_read"] = counters.bytes_read.load();
+  dict["bytes_written"] = counters.bytes_written.load();
+  dict["checkpoints"] = counters.checkpoints.load();
+  dict["commits"] = stats.commits;
+  dict["syncs"] = stats.syncs;
+  dict["ttl_expired"] = stats.expired_hidden;
+  dict["ttl_purged"] = stats.expired_removed;
+  dict["last_revision"] = stats.last_revision;
+  dict["durable_revision"] = stats.durable_revision;
+  dict["file_bytes"] = stats.file_bytes;
+  dict["free_bytes"] = stats.free_bytes;
+  dict["journal_bytes"] = stats.journal_bytes;
+  dict["buffer_bytes"] = stats.buffer_bytes;
+  dict["unsynced_age_ms"] = stats.unsynced_age_ms;
+  dict["oldest_snapshot_ms"] = stats.oldest_snapshot_ms;
+  dict["clock_in_doubt"] = stats.clock_in_doubt;
+  dict["background_error"] = std::string(stats.background_error.message());
+  return dict;
+}
+
+void configure(StoreHandle& self, const std::string& name, const py::dict& policies) {
+  const FamilyOptions present = self.whole([&](Store& store) -> Result<FamilyOptions> {
+    if (name == "default") return store.family_options();
+    const Result<Family> family = store.family(name);
+    if (!family.ok()) return family.status();
+    return family->family_options();
+  });
+  const FamilyOptions changed = to_family_options(policies, present);
+  self.whole([&](Store& store) { return store.set_family_options(name, changed); });
+}
+
+std::shared_ptr<SnapshotHandle> snapshot(StoreHandle& self, const py::object& at) {
+  std::optional<int64_t> at_ms;
+  if (!at.is_none()) at_ms = to_moment_ms(at);
+  Snapshot taken =
+      self.whole([&](Store& store) { return at_ms ? store.snapshot_at(*at_ms) : store.snapshot(); });
+  return std::make_shared<SnapshotHandle>(self.shared(), std::make_shared<const Snapshot>(std::move(taken)));
+}
+
+// For the calls below that need no Result.
+template <typename Call>
+auto without_gil(StoreHandle& self, Call call) {
+  const auto store = self.shared();
+  const py::gil_scoped_release release;
+  return call(*store);
+}
+
+void define_store(py::module_& module) {
+  py::class_<Savepoint>(module, "Savepoint");
+  py::class_<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
+      .def(py::init(&open), py::arg("path"), py::arg("options"))
+      .def(
+          "begin",
+          [](StoreHandle& self, bool write) {
+            without_gil(self, [&](OpenStore& store) { store.begin(write); });
+          },
+          py::arg("write") = false,
+          "Opens a transaction that this thread's calls join, until commit() or rollback(). Without `write` "
+          "they all\n"
+          "read one moment, and may not write.")
+      .def(
+          "commit", [](StoreHandle& self) { without_gil(self, [](OpenStore& store) { store.commit(); }); },
+          "Makes what the thread's transaction did permanent.")
+      .def("_commit",
+           [](StoreHandle& self) {
+             return without_gil(self, [](OpenStore& store) { return store.commit(); });
+           })
+      .def(
+          "rollback",
+          [](StoreHandle& self) { without_gil(self, [](OpenStore& store) { store.rollback(); }); },
+          "Undoes what the thread's transaction did.")
+      .def("_savepoint",
+           [](StoreHandle& self) {
+             return without_gil(self, [](OpenStore& store) { return store.savepoint(); });
+           })
+      .def("_rollback_to",
+           [](StoreHandle& self, Savepoint savepoint) {
+             without_gil(self, [&](OpenStore& store) { store.rollback_to(savepoint); });
+           })
+      .def_property_readonly(
+          "in_transaction", [](StoreHandle& self) { return self.usable()->scope() != nullptr; },
+          "Whether this thread has a transaction open.")
+      .def("_list_families",
+           [](StoreHandle& self) { return self.whole([](Store& store) { return store.list_families(); }); })
+      .def("_drop_family",
+           [](StoreHandle& self, const std::string& name) {
+             self.whole([&](Store& store) { return store.drop_family(name); });
+           })
+      .def("_swap_families",
+           [](StoreHandle& self, const std::string& a, const std::string& b) {
+             self.whole([&](Store& store) { return store.swap_families(a, b); });
+           })
+      .def("_configure", configure)
+      .def("_snapshot", snapshot)
+      .def(
+          "purge_all_expired",
+          [](StoreHandle& self) {
+            return self.whole([](Store& store) { return store.purge_all_expired(); }).removed;
+          },
+          "purge_expired() of every family.")
+      .def(
+          "sync", [](StoreHandle& self) { self.whole([](Store& store) { return store.sync(); }); },
+          "Returns when everything committed so far survives a power cut.")
+      .def("_checkpoint",
+           [](StoreHandle& self) {
+             self.whole([](Store& store) { return store.checkpoint(); });
+             Counters::add(self.counters().checkpoints);
+           })
+      .def("_compact_to",
+           [](StoreHandle& self, const std::string& path) {
+             self.whole([&](Store& store) { return store.compact_to(path); });
+           })
+      .def(
+          "integrity_check",
+          [](StoreHandle& self) { self.whole([](Store& store) { return store.verify(); }); },
+          "Reads everything and checks it. CorruptError says what is wrong where.")
+      .def("stats", stats, "Counters of this handle and figures of the store.")
+      .def(
+          "stats_reset", [](StoreHandle& self) { self.usable()->counters().reset(); },
+          "Sets this handle's counters to zero.")
+      .def("_errmsg", [](StoreHandle& self) { return self.shared()->latest_error(); })
+      .def("_now_ms",
+           [](StoreHandle& self) {
+             return self.whole([](Store& store) { return Result<int64_t>(store.now_ms()); });
+           })
+      .def_property_readonly(
+          "closed", [](StoreHandle& self) { return self.shared()->closed(); }, "Whether close() was called.")
+      .def(
+          "close", [](StoreHandle& self) { without_gil(self, [](OpenStore& store) { store.close(); }); },
+          "Syncs, and releases the files. Closing twice is fine; every other call is an error from then on.");
+}
+
+// -------------------------------------------------------------------------------- families, snapshots
+
+std::shared_ptr<FamilyHandle> family(StoreHandle& store, const std::string& name, const std::string& mode,
+                                     const py::dict& policies) {
+  if (mode == "default") return std::make_shared<FamilyHandle>(store.usable(), std::nullopt);
+  const FamilyOptions options = to_family_options(policies);
+  return std::make_shared<FamilyHandle>(store.usable(), store.whole([&](Store& whole) {
+    if (mode == "open") return whole.family(name);
+    if (mode == "create") return whole.create_family(name, options);
+    return whole.family_or_create(name, options);
+  }));
+}
+
+void define_family(py::module_& module) {
+  py::class_<FamilyHandle, KeyspaceHandle, std::shared_ptr<FamilyHandle>>(module, "Family")
+      .def(py::init(&family), py::arg("store"), py::arg("name"), py::arg("mode"), py::arg("policies"))
+      .def("close", &FamilyHandle::close, "Ends this handle. The family and its contents stay.");
+}
+
+void define_snapshot(py::module_& module) {
+  py::class_<SnapshotHandle, ReaderHandle, std::shared_ptr<SnapshotHandle>>(module, "Snapshot")
+      .def(py::init([](StoreHandle& store, const py::object& at) { return snapshot(store, at); }),
+           py::arg("store"), py::arg("at") = py::none())
+      .def(py::init(
+          [](const SnapshotHandle& other, const KeyspaceHandle& family) { return other.in(family); }))
+      .def("_now_ms", &SnapshotHandle::now_ms)
+      .def("close", &SnapshotHandle::close, "Lets the moment go, and the space that it keeps.");
+}
+
+void define_clock(py::module_& module) {
+  py::class_<ManualClock, std::shared_ptr<ManualClock>>(module, "ManualClock")
+      .def(py::init([](const py::object& now) { return std::make_shared<ManualClock>(to_moment_ms(now)); }))
+      .def("_now_ms", &ManualClock::now_ms)
+      .def(
+          "set", [](ManualClock& self, const py::object& when) { self.set(to_moment_ms(when)); },
+          py::arg("when"), "Sets it to a datetime, or to seconds since 1970.")
+      .def(
+          "advance",
+          [](ManualClock& self, const py::object& by) {
+            self.advance(to_duration(by, milliseconds(0)).count());
+          },
+          py::arg("by"), "Moves it on by seconds or a timedelta.");
+}
+
+}  // namespace
+
+// ----------------------------------------------------------------------------------- what they stand on
+
+std::shared_ptr<OpenStore> ReaderHandle::usable() const {
+  store_->check_open();
+  if (closed_) throw StatusError(StatusCode::kUnavailable, "this handle has been closed");
+  return store_;
+}
+
+void KeyspaceHandle::visit(const Visitor& visitor) {
+  if (const auto scope = store_->scope()) {
+    const Ground ground{scope, nullptr};
+    if (scope->transaction) {
+      family_ ? visitor(scope->transaction->in(*family_), ground) : visitor(*scope->transaction, ground);
+    } else {
+      family_ ? visitor(scope->snapshot->in(*family_), ground) : visitor(*scope->snapshot, ground);
+    }
+    return;
+  }
+  family_ ? visitor(*family_, {}) : visitor(store_->store(), {});
+}
+
+void SnapshotHandle::visit(const Visitor& visitor) {
+  const Ground ground{nullptr, held()};
+  family_ ? visitor(ground.snapshot->in(*family_), ground) : visitor(*ground.snapshot, ground);
+}
+
+std::shared_ptr<const Snapshot> SnapshotHandle::held() const {
+  const std::lock_guard lock(mutex_);
+  if (!snapshot_) throw StatusError(StatusCode::kUnavailable, "this snapshot has been closed");
+  return snapshot_;
+}
+
+std::shared_ptr<SnapshotHandle> SnapshotHandle::in(const KeyspaceHandle& family) const {
+  auto other = std::make_shared<SnapshotHandle>(usable(), held());
+  other->family_ = family.family_;
+  return other;
+}
+
+int64_t SnapshotHandle::now_ms() const {
+  (void)usable();
+  return held()->now_ms();
+}
+
+void SnapshotHandle::close() {
+  store_->check_usable();
+  const std::lock_guard lock(mutex_);
+  snapshot_.reset();
+}
+
+void define_handles(py::module_& module) {
+  define_clock(module);
+  define_reader(module);
+  define_keyspace(module);
+  define_store(module);
+  define_family(module);
+  define_snapshot(module);
+}
+
+}  // namespace lapse::python

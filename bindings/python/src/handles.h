@@ -1,0 +1,138 @@
+// The handles that Python holds: readers, keyspaces, stores, families, snapshots. Each finds out, call by call, what it
+// reads from or writes to: the thread's transaction if it has one open, else the store.
+
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "open_store.h"
+
+namespace lapse::python {
+
+namespace py = pybind11;
+
+// What an iterator hangs on besides its store.
+struct Ground {
+  std::shared_ptr<ThreadScope> scope;        // a transaction's
+  std::shared_ptr<const Snapshot> snapshot;  // of a Snapshot handle, or of a read transaction
+};
+
+class ReaderHandle {
+ public:
+  virtual ~ReaderHandle() = default;
+
+  // Runs `call(const Reader&, Ground)` without the GIL, and returns what is in its Result.
+  template <typename Call>
+  auto read_on(Call call) {
+    const auto store = usable();
+    const py::gil_scoped_release release;
+    using Returned = decltype(call(std::declval<const Reader&>(), std::declval<const Ground&>()));
+    std::optional<Returned> result;
+    visit([&](const Reader& reader, const Ground& ground) { result.emplace(call(reader, ground)); });
+    return store->take(*std::move(result));
+  }
+  template <typename Call>
+  auto read(Call call) {
+    return read_on([&](const Reader& reader, const Ground&) { return call(reader); });
+  }
+
+  // The store, if this handle may be used: not closed, not inherited.
+  std::shared_ptr<OpenStore> usable() const;
+  Counters& counters() { return store_->counters(); }
+
+ protected:
+  using Visitor = std::function<void(const Reader&, const Ground&)>;
+
+  explicit ReaderHandle(std::shared_ptr<OpenStore> store) : store_(std::move(store)) {}
+  virtual void visit(const Visitor& visitor) = 0;
+
+  std::shared_ptr<OpenStore> store_;
+  bool closed_ = false;  // under the GIL
+};
+
+class KeyspaceHandle : public ReaderHandle {
+ public:
+  // Runs `call(Keyspace&)` without the GIL.
+  template <typename Call>
+  auto write(Call call) {
+    const auto store = usable();
+    const py::gil_scoped_release release;
+    if (const auto scope = store->scope()) {
+      if (!scope->transaction)
+        store->fail(
+            {StatusCode::kReadOnly, "a read transaction is open in this thread: end it before writing"});
+      if (!family_) return store->take(call(static_cast<Keyspace&>(*scope->transaction)));
+      Family family = scope->transaction->in(*family_);
+      return store->take(call(static_cast<Keyspace&>(family)));
+    }
+    if (!family_) return store->take(call(static_cast<Keyspace&>(store->store())));
+    Family family = *family_;  // a thread's own: a handle is only a reference
+    return store->take(call(static_cast<Keyspace&>(family)));
+  }
+
+ protected:
+  KeyspaceHandle(std::shared_ptr<OpenStore> store, std::optional<Family> family)
+      : ReaderHandle(std::move(store)), family_(std::move(family)) {}
+  void visit(const Visitor& visitor) override;
+
+  const std::optional<Family> family_;  // none: the default one
+
+  friend class SnapshotHandle;
+};
+
+class StoreHandle final : public KeyspaceHandle {
+ public:
+  explicit StoreHandle(std::shared_ptr<OpenStore> store) : KeyspaceHandle(std::move(store), std::nullopt) {}
+
+  // The store itself, for what concerns all families; runs without the GIL.
+  template <typename Call>
+  auto whole(Call call) {
+    const auto store = usable();
+    const py::gil_scoped_release release;
+    return store->take(call(store->store()));
+  }
+
+  const std::shared_ptr<OpenStore>& shared() const { return store_; }
+};
+
+class FamilyHandle final : public KeyspaceHandle {
+ public:
+  FamilyHandle(std::shared_ptr<OpenStore> store, std::optional<Family> family)
+      : KeyspaceHandle(std::move(store), std::move(family)) {}
+  void close() { closed_ = true; }
+};
+
+class SnapshotHandle final : public ReaderHandle {
+ public:
+  SnapshotHandle(std::shared_ptr<OpenStore> store, std::shared_ptr<const Snapshot> snapshot)
+      : ReaderHandle(std::move(store)), snapshot_(std::move(snapshot)) {}
+
+  std::shared_ptr<SnapshotHandle> in(const KeyspaceHandle& family) const;
+  int64_t now_ms() const;
+  void close();
+
+ protected:
+  void visit(const Visitor& visitor) override;
+
+ private:
+  std::shared_ptr<const Snapshot> held() const;
+
+  mutable std::mutex mutex_;  // of the pointer: one thread may close while others read
+  std::shared_ptr<const Snapshot> snapshot_;
+  std::optional<Family> family_;
+};
+
+// Declare the handles' Python classes.
+void define_handles(py::module_& module);
+void define_iterator(py::module_& module);
+
+// An iterator over what `handle` reads. `prefix`, `from` and `to` are keys or None.
+py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::handle from, py::handle to);
+
+}  // namespace lapse::python

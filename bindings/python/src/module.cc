@@ -1,0 +1,15 @@
+// lapse._lapse: the C++ store for Python, as thin as can be. What users see is the package around it, bindings/python/lapse.
+
+#include <pybind11/pybind11.h>
+
+#include "convert.h"
+#include "errors.h"
+#include "handles.h"
+
+PYBIND11_MODULE(_lapse, module) {
+  module.doc() = "The C++ part of lapse; import that instead.";
+  lapse::python::translate_errors();
+  lapse::python::define_lifetimes(module);
+  lapse::python::define_iterator(module);
+  lapse::python::define_handles(module);
+}

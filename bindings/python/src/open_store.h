@@ -1,0 +1,110 @@
+// OpenStore: a Store as Python's handles share it, with what belongs to a handle rather than to the store: the
+// transaction of each thread, the counters, the latest error.
+//
+// Rules that keep it from deadlocks and damage:
+//  - Nothing here needs the GIL, and nothing here asks for it while a mutex is held.
+//  - After fork() no mutex is touched: check_usable() comes first, everywhere.
+//  - A transaction belongs to the thread that began it. Calls of that thread join it; those of others do not see it.
+
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "errors.h"
+#include "lapse/store.h"
+
+namespace lapse::python {
+
+// A number for the calling thread that is never used again, unlike the system's.
+uint64_t this_thread();
+
+// Something that must let go of a transaction before it ends.
+class Dependent {
+ public:
+  virtual ~Dependent() = default;
+  virtual void let_go() = 0;
+};
+
+// What begin() opened in one thread: a transaction, or for reading only a snapshot.
+struct ThreadScope {
+  const uint64_t owner = this_thread();
+  std::optional<Transaction> transaction;
+  std::optional<Snapshot> snapshot;
+  std::vector<std::weak_ptr<Dependent>> dependents;
+
+  void let_dependents_go();
+};
+
+struct Counters {
+  std::atomic<uint64_t> puts{0}, gets{0}, deletes{0}, iterations{0}, errors{0}, bytes_read{0},
+      bytes_written{0}, commits{0}, checkpoints{0};
+
+  static void add(std::atomic<uint64_t>& counter, uint64_t by = 1) {
+    counter.fetch_add(by, std::memory_order_relaxed);
+  }
+  void reset();
+};
+
+class OpenStore {
+ public:
+  OpenStore(Store store, std::chrono::milliseconds busy_timeout);
+  ~OpenStore();
+
+  // Throws kUnavailable in a forked child.
+  void check_usable() const;
+  // Also once it is closed.
+  void check_open() const;
+
+  Store& store() { return store_; }
+  Counters& counters() { return counters_; }
+
+  // The calling thread's, or null.
+  std::shared_ptr<ThreadScope> scope() const;
+  void begin(bool write);
+  // The commit's number; of a read transaction, the latest one that it sees is of no interest: 0.
+  uint64_t commit();
+  void rollback();
+  Savepoint savepoint() const;
+  void rollback_to(Savepoint savepoint);
+
+  void close();  // once: later ones do nothing
+  bool closed() const { return closed_.load(); }
+
+  // Unwraps, or notes the error and throws it.
+  template <typename T>
+  T take(Result<T> result) {
+    if (!result.ok()) fail(result.status());
+    return *std::move(result);
+  }
+  void take(const Status& status) {
+    if (!status.ok()) fail(status);
+  }
+  [[noreturn]] void fail(const Status& status);
+  std::string latest_error() const;
+
+ private:
+  std::shared_ptr<ThreadScope> take_scope();
+  std::shared_ptr<ThreadScope> transaction_scope() const;
+
+  const uint64_t opened_in_;
+  const std::chrono::milliseconds busy_timeout_;
+  Store store_;
+  Counters counters_;
+  std::atomic<bool> closed_{false};
+
+  std::atomic<int> scope_count_{0};  // so that those who use no transactions pay one load
+  mutable std::mutex mutex_;         // of what follows
+  std::unordered_map<uint64_t, std::shared_ptr<ThreadScope>> scopes_;
+  std::string latest_error_ = "no error";
+};
+
+}  // namespace lapse::python
