@@ -550,12 +550,7 @@ void define_store(py::module_& module) {
            [](StoreHandle& self, const std::string& name) {
              self.whole([&](Store& store) { return store.drop_family(name); });
            })
-      .def("_swap_families",
-           [](StoreHandle& self, const std::string& a, const std::string& b) {
-             self.whole([&](Store& store) { return store.swap_families(a, b); });
-           })
       .def("_configure", configure)
-      .def("_snapshot", snapshot)
       .def(
           "purge_all_expired",
           [](StoreHandle& self) {

@@ -1,0 +1,203 @@
+"""memoize, lock, throttle."""
+
+import json
+import threading
+
+import lapse
+import pytest
+
+
+def together(count, work):
+    """Runs `work` in many threads that start at once, and gives what they returned or raised."""
+    barrier = threading.Barrier(count)
+    results = []
+
+    def run():
+        barrier.wait()
+        try:
+            results.append(work())
+        except Exception as error:
+            results.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_memoize_keeps_for_its_ttl(db, clock):
+    calls = []
+
+    @db.memoize(ttl=60)
+    def greet(name, *, loud=False):
+        """Says hello."""
+        calls.append(name)
+        return {"to": name, "loud": loud}
+
+    assert greet("ada") == greet("ada") == {"to": "ada", "loud": False}
+    assert greet("ada", loud=True)["loud"]
+    assert calls == ["ada", "ada"] and greet.__doc__ == "Says hello."
+    clock.advance(60)
+    greet("ada")
+    assert len(calls) == 3
+    assert greet.forget("ada") and not greet.forget("ada")
+    greet("ada")
+    assert len(calls) == 4
+
+
+def test_memoize_runs_once_when_many_threads_miss_together(db):
+    calls = []
+    release = threading.Event()
+
+    @db.memoize(ttl=60)
+    def slow(n):
+        calls.append(n)
+        release.wait()
+        return n + 1
+
+    threading.Timer(0.05, release.set).start()
+    assert together(16, lambda: slow(1)) == [2] * 16
+    assert calls == [1]
+
+
+def test_threads_that_missed_together_fail_together(db):
+    calls = []
+    inside = threading.Event()
+
+    @db.memoize()
+    def fails():
+        calls.append(1)
+        inside.wait(0.05)
+        raise OSError("no")
+
+    results = together(8, fails)
+    assert all(isinstance(error, OSError) for error in results) and len(results) == 8
+    before = len(calls)
+    with pytest.raises(OSError):
+        fails()
+    assert len(calls) == before + 1  # nothing was kept
+
+
+def test_memoize_gives_the_same_at_a_miss_and_a_hit(db):
+    @db.memoize()
+    def pair():
+        return (1, 2)
+
+    assert pair() == [1, 2] == pair()
+
+
+def test_memoize_tells_arguments_apart(db):
+    @db.memoize()
+    def show(*args, **kwargs):
+        return repr((args, sorted(kwargs.items())))
+
+    cases = [((1,), {}), (("1",), {}), ((True,), {}), ((1.5,), {}), ((None,), {}), (([1],), {}), ((), {"a": 1}),
+             (({"a": 1},), {}), ((1, 2), {}), (([1, 2],), {})]
+    assert len({show(*args, **kwargs) for args, kwargs in cases}) == len(cases)
+    assert show(a=1, b=2) == show(b=2, a=1)
+    with pytest.raises(TypeError, match="key="):
+        show(object())
+    with pytest.raises(TypeError, match="key="):
+        show({1: 2})
+
+
+def test_memoize_with_codecs_of_its_own(db):
+    @db.memoize(name="raw", key=lambda blob: blob, dumps=bytes.upper, loads=lambda stored: stored.lower())
+    def identity(blob):
+        return blob
+
+    assert identity(b"abc") == b"abc" and db["raw:abc"] == b"ABC"
+
+
+def test_memoize_lets_a_function_call_itself(db):
+    depth = []
+
+    @db.memoize()
+    def again():
+        depth.append(1)
+        return again() + 1 if len(depth) < 3 else 0
+
+    assert again() == 2
+
+    @db.memoize()
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    assert fib(30) == 832040
+
+
+def test_memoize_never_pickles(db):
+    @db.memoize()
+    def unfit():
+        return object()
+
+    with pytest.raises(TypeError):
+        unfit()
+    assert len(db) == 0
+    db.memoize(name="n")(lambda: {"a": [1]})()
+    assert json.loads(db["n:[[],{}]"]) == {"a": [1]}
+
+
+def test_a_lock_has_one_holder(db, clock):
+    first, second = db.lock("job", ttl=10), db.lock("job", ttl=10)
+    assert first.acquire(wait=0) and not second.acquire(wait=0)
+    assert first.held() and not second.held() and not second.release()
+    assert first.release() and not first.held() and not first.release()
+    assert second.acquire(wait=0)
+    clock.advance(10)
+    assert not second.held() and not second.renew()
+    assert first.acquire(wait=0) and first.fence > second.fence
+    assert not second.release() and first.held()
+    clock.advance(6)
+    assert first.renew()
+    clock.advance(6)
+    assert first.held()
+
+
+def test_a_lock_as_a_block(db):
+    with db.lock("job", ttl=10):
+        with pytest.raises(lapse.LockedError):
+            with db.lock("job", ttl=10, wait=0.01):
+                pass
+    with db.lock("job", ttl=10, wait=0):
+        pass
+    with db.transaction(), pytest.raises(ValueError):
+        db.lock("job", ttl=10).acquire()
+
+
+def test_a_lock_keeps_threads_apart(db):
+    inside = []
+    overlaps = []
+
+    def work():
+        with db.lock("job", ttl=60):
+            inside.append(1)
+            overlaps.append(len(inside) > 1)
+            inside.pop()
+
+    assert together(8, work) == [None] * 8 and overlaps == [False] * 8
+
+
+def test_throttle(db, clock):
+    throttle = db.throttle("api", rate=5, per=60)
+    assert together(20, throttle.allow).count(True) == 5
+    assert throttle.remaining() == 0
+    clock.advance(20)
+    assert throttle.retry_after() == 40.0
+    with pytest.raises(lapse.ThrottledError) as caught:
+        with throttle:
+            pass
+    assert caught.value.retry_after == 40.0 and isinstance(caught.value, lapse.BusyError)
+    clock.advance(40)
+    assert throttle.retry_after() == 0.0 and throttle.allow(5) and not throttle.allow()
+    assert db.throttle("other", rate=1, per=60).allow()
+    with pytest.raises(ValueError):
+        db.throttle("none", rate=0, per=60)
+
+
+def test_both_are_there_in_the_compatible_face(kv):
+    assert kv.lock("job", ttl=1).acquire(wait=0) and kv.throttle("api", 1, 1).allow()
+    assert kv.memoize(name="n")(lambda: 1)() == 1
+    assert list(kv) == [(b"n:[[],{}]", b"1")]

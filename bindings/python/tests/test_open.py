@@ -1,0 +1,237 @@
+"""The face of lapse.open(): a dict with a sense of time."""
+
+import collections.abc
+from datetime import datetime, timedelta, timezone
+
+import lapse
+import pytest
+
+
+@pytest.fixture(params=["store", "family"])
+def keys(request, db):
+    return db if request.param == "store" else db.family("other")
+
+
+def test_it_is_a_mapping(keys):
+    assert isinstance(keys, collections.abc.MutableMapping)
+    keys.update({"b": "2", "a": "1"})
+    assert list(keys) == [b"a", b"b"] and list(reversed(keys)) == [b"b", b"a"]
+    assert list(keys.keys()) == [b"a", b"b"]
+    assert list(keys.values()) == [b"1", b"2"]
+    assert list(keys.items()) == [(b"a", b"1"), (b"b", b"2")]
+    assert len(keys) == len(keys.items()) == 2
+    assert dict(keys) == {b"a": b"1", b"b": b"2"}
+    assert "a" in keys.keys() and (b"a", b"1") in keys.items() and ("a", b"2") not in keys.items()
+    assert b"2" in keys.values()
+
+
+def test_emptiness(keys):
+    assert not keys
+    keys["k"] = "v"
+    assert keys
+
+
+def test_pop_setdefault_update_swap(keys, clock):
+    assert keys.setdefault("k", "v", ttl=10) == b"v"
+    assert keys.setdefault("k", "w") == b"v"
+    assert keys.pop("k") == b"v"
+    assert keys.pop("k", 7) == 7
+    with pytest.raises(KeyError):
+        keys.pop("k")
+    keys.update([("a", "1"), ["b", b"2"]], ttl=timedelta(seconds=5))
+    assert keys.ttl("b") == 5.0
+    assert keys.swap("a", "3") == b"1" and keys.swap("c", "4") is None
+    clock.advance(5)
+    assert list(keys) == [b"a", b"c"]
+
+
+def test_update_is_all_or_nothing(keys):
+    with pytest.raises(lapse.TooLargeError):
+        keys.update({"a": "1", "b" * 100_000: "2"})
+    with pytest.raises(TypeError):
+        keys.update({"a": "1", "b": 2})
+    assert len(keys) == 0
+
+
+def test_timedelta_and_datetime_are_lifetimes(keys, clock):
+    keys.put("delta", "v", ttl=timedelta(minutes=1))
+    keys["until", clock.now() + timedelta(minutes=2)] = "v"
+    assert keys.ttl("delta") == 60.0 and keys.ttl("until") == 120.0
+    keys.put("naive", "v", datetime.fromtimestamp(clock.time() + 180))  # local time, as everywhere in Python
+    assert keys.ttl("naive") == 180.0
+    elsewhere = timezone(timedelta(hours=-7))
+    keys.put("zone", "v", (clock.now() + timedelta(minutes=4)).astimezone(elsewhere))
+    assert keys.ttl("zone") == 240.0
+    keys.put("fraction", "v", timedelta(microseconds=1))
+    assert keys.ttl("fraction") == 0.001
+    for bad in ("60", b"60", [60]):
+        with pytest.raises(TypeError):
+            keys.put("k", "v", ttl=bad)
+    for bad in (timedelta(0), timedelta(-1), timedelta.max):
+        with pytest.raises(ValueError):
+            keys.put("k", "v", ttl=bad)
+
+
+def test_keep_and_forever(db):
+    db.put("k", "v", ttl=60)
+    db.put("k", "w", ttl=lapse.KEEP)
+    assert db.ttl("k") == 60.0
+    brief = db.family("brief", default_ttl=30)
+    brief["k"] = "v"
+    assert brief.ttl("k") == 30.0
+    brief.put("k", "v", ttl=lapse.FOREVER)
+    assert brief.ttl("k") is None
+    assert repr(lapse.KEEP) == "lapse.KEEP"
+
+
+def test_changing_deadlines(db, clock):
+    db["k"] = "v"
+    assert db.expire("k", 10) and db.ttl("k") == 10.0
+    assert db.expire("k", clock.now() + timedelta(seconds=20)) and db.ttl("k") == 20.0
+    assert db.touch("k", timedelta(seconds=30)) == b"v" and db.ttl("k") == 30.0
+    assert db.persist("k") and db.ttl("k") is None
+    assert not db.expire("none", 10) and db.touch("none", 10) is None and not db.persist("none")
+
+
+def test_incr(keys, clock):
+    assert [keys.incr("hits", ttl=60), keys.incr("hits", 5), keys.incr("hits", by=-2)] == [1, 6, 4]
+    assert keys.ttl("hits") == 60.0 and keys["hits"] == b"4"
+    assert keys.incr("hits", 1, max=4) is None and keys.incr("hits", -5, min=0) is None
+    keys["word"] = "no number"
+    with pytest.raises(ValueError):
+        keys.incr("word")
+    clock.advance(60)
+    assert keys.incr("hits") == 1
+
+
+def test_compare_and_set(db):
+    db["k"] = "v"
+    assert not db.compare_and_set("k", "other", "w") and db.compare_and_set("k", "v", "w", ttl=5)
+    assert not db.compare_and_delete("k", "v") and db.compare_and_delete("k", "w")
+    fenced = db.family("fenced", revisions=True)
+    fenced["k"] = "v"
+    revision = fenced.entry("k").revision
+    assert not fenced.compare_and_set("k", revision + 1, "w") and fenced.compare_and_set("k", revision, "w")
+
+
+def test_append_and_delete_prefix(db):
+    assert db.append("log", "one") == 3 and db.append("log", ",two") == 7
+    db.update({"a:1": "", "a:2": "", "b": ""})
+    assert db.delete_prefix("a:") == 2 and list(db) == [b"b", b"log"]
+
+
+def test_history_and_get_at(past, clock):
+    first = clock.now()
+    past["motto"] = "carpe diem"
+    clock.advance(3600)
+    past.put("motto", "tempus fugit", ttl=3600)
+    clock.advance(7200)
+    assert past.get_at("motto", first) == b"carpe diem"
+    assert past.get_at("motto", first.timestamp() + 3600) == b"tempus fugit"
+    assert past.get_at("motto", first + timedelta(hours=2)) is None
+    assert past.get_at("motto", first - timedelta(seconds=1), b"before") == b"before"
+    newest, oldest = past.history("motto")
+    assert (newest.value, newest.ending, newest.ended_at) == (b"tempus fugit", "expired", first + timedelta(hours=2))
+    assert (oldest.value, oldest.ending, oldest.written_at) == (b"carpe diem", "overwritten", first)
+    assert past.get_revision("motto", oldest.revision) == oldest
+    assert past.restore("motto", first) and past["motto"] == b"carpe diem"
+    with pytest.raises(ValueError):
+        past.get_at("motto", clock.now() + timedelta(seconds=1))
+
+
+def test_history_needs_a_family_that_keeps_it(db):
+    with pytest.raises(ValueError):
+        db.history("k")
+    db.configure(history=2)
+    for value in "abc":
+        db["k"] = value
+    assert [revision.value for revision in db.history("k")] == [b"c", b"b"]
+
+
+def test_snapshots(db, past, clock):
+    other = db.family("other")
+    db["k"] = other["k"] = "then"
+    with db.snapshot() as before:
+        db["k"] = other["k"] = "now"
+        db["new"] = "v"
+        assert before["k"] == before.family("other")["k"] == b"then"
+        assert "new" not in before and dict(before) == {b"k": b"then"} and len(before) == 1
+        assert before.now() == clock.now()
+        with pytest.raises(AttributeError):
+            before.put("k", "v")
+        it = before.iterator()
+    assert list(it) == [(b"k", b"then")]  # it holds on to the moment by itself
+    with pytest.raises(lapse.UnavailableError):
+        before["k"]
+    noon = clock.now()
+    past["k"] = "at noon"
+    clock.advance(60)
+    del past["k"]
+    assert past.snapshot(at=noon)["k"] == b"at noon" and "k" not in past.snapshot()
+
+
+def test_transaction_blocks(db):
+    with db.transaction() as outer:
+        db["a"] = "1"
+        with pytest.raises(RuntimeError):
+            with db.transaction():
+                db["b"] = "2"
+                raise RuntimeError
+        with db.transaction():
+            db["c"] = "3"
+    assert dict(db) == {b"a": b"1", b"c": b"3"} and outer.revision > 0
+    with db.transaction() as given_up:
+        db["d"] = "4"
+        given_up.rollback()
+    assert "d" not in db and not db.in_transaction
+    with db.transaction(write=False), pytest.raises(lapse.ReadOnlyError):
+        db["e"] = "5"
+
+
+def test_policies(db):
+    strict = db.family("strict", require_ttl=True, max_ttl=timedelta(hours=1), counted=True, history=(3, 60))
+    with pytest.raises(ValueError):
+        strict["k"] = "v"
+    strict["k", 7200] = "v"
+    assert strict.ttl("k") == 3600.0
+    assert strict.policies["max_ttl"] == 3600.0 and strict.policies["history"] == (3, 60.0)
+    assert strict.name == "strict" and db.name == "default"
+    db.configure("strict", require_ttl=False)
+    assert strict.policies["max_ttl"] == 3600.0 and not strict.policies["require_ttl"]
+    with pytest.raises(TypeError, match="no policy"):
+        db.family("x", nonsense=True)
+    with pytest.raises(lapse.NotFoundError):
+        db.family("x", create=False)
+
+
+def test_expiring_and_forecast(db, clock):
+    for i in range(3):
+        db.put(f"k{i}", "v", ttl=10 * (i + 1))
+    soon = db.expiring(clock.now(), clock.now() + timedelta(seconds=25))
+    assert soon == [(b"k0", clock.now() + timedelta(seconds=10)), (b"k1", clock.now() + timedelta(seconds=20))]
+    assert db.forecast(15, 3) == [1, 1, 1]
+
+
+def test_files_survive(tmp_path, clock):
+    path = tmp_path / "a.db"
+    with lapse.open(path, clock=clock, durability="full") as db:
+        db["k", 60] = "v"
+        db.compact_to(tmp_path / "b.db")
+    for name in ("a.db", "b.db"):
+        with lapse.open(tmp_path / name, clock=clock, create=False) as db:
+            assert db.ttl("k") == 60.0
+    with pytest.raises(lapse.NotFoundError):
+        lapse.open(tmp_path / "none.db", create=False)
+    with pytest.raises(ValueError):
+        lapse.open(tmp_path / "c.db", durability="sometimes")
+
+
+def test_handles_of_one_file_share_it(tmp_path):
+    path = tmp_path / "a.db"
+    first = lapse.open(path, clock=lapse.ManualClock(1_000_000))
+    second = lapse.KVStore(path)
+    first["k", 60] = "v"
+    first.close()
+    del first
+    assert second.ttl("k") == 60.0  # by the first one's clock, though its handle is gone
+    second.close()

@@ -1,0 +1,57 @@
+"""The package as a whole: its examples, its types."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pathlib
+import pkgutil
+
+import lapse
+import pytest
+
+MODULES = sorted(["lapse", *("lapse." + module.name for module in pkgutil.iter_modules(lapse.__path__))])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(name), extraglobs={"lapse": lapse})
+    assert result.failed == 0
+
+
+def test_there_are_examples_at_all():
+    finder = doctest.DocTestFinder()
+    examples = sum(len(test.examples) for name in MODULES for test in finder.find(importlib.import_module(name)))
+    assert examples >= 60
+
+
+def test_all_is_all():
+    public = {name for name in vars(lapse) if not name.startswith("_") and not inspect.ismodule(vars(lapse)[name])}
+    assert public - {"annotations"} == set(lapse.__all__)
+
+
+def test_the_stub_knows_every_name_of_the_extension():
+    stub = pathlib.Path(lapse.__file__).with_name("_lapse.pyi").read_text(encoding="utf-8")
+    assert pathlib.Path(lapse.__file__).with_name("py.typed").exists()
+    declared = {}
+    for node in ast.parse(stub).body:
+        if isinstance(node, ast.ClassDef):
+            declared[node.name] = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        elif isinstance(node, ast.AnnAssign):
+            declared[node.target.id] = set()
+    for name, thing in vars(lapse._lapse).items():
+        if name.startswith("__"):
+            continue
+        assert name in declared
+        if inspect.isclass(thing):
+            own = {member for member in vars(thing) if not member.startswith("__") and member != "_pybind11_conduit_v1_"}
+            assert own - declared[name] == set(), name
+            assert {each for each in declared[name] if not each.startswith("__")} - own == set(), name
+
+
+def test_every_public_method_says_what_it_does():
+    silent = [f"{kind.__name__}.{name}" for kind in (lapse.Store, lapse.KVStore, lapse.Family, lapse.Snapshot,
+                                                     lapse.Lock, lapse.Throttle, lapse.Iterator)
+              for name, member in inspect.getmembers(kind)
+              if not name.startswith("_") and not (member.__doc__ or "").strip() and name not in ("key", "value")]
+    assert silent == []

@@ -1,0 +1,187 @@
+"""Threads, fork, other processes, the end of the interpreter."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+
+import lapse
+import pytest
+
+
+def test_threads_write_in_parallel(tmp_path):
+    with lapse.open(tmp_path / "a.db") as db:
+        def work(own):
+            for i in range(500):
+                db.put(f"{own}:{i}", "v", ttl=60)
+                db.incr("sum")
+                assert db[f"{own}:{i}"] == b"v"
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(db) == 2001 and db["sum"] == b"2000"
+        db.integrity_check()
+
+
+def test_a_transaction_belongs_to_its_thread(db):
+    """Others read what was before, and their writes wait rather than join."""
+    seen = []
+    wrote = threading.Event()
+
+    def other():
+        seen.append(db.get("k"))
+        db["other"] = "v"
+        wrote.set()
+
+    with db.transaction() as transaction:
+        db["k"] = "v"
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert not wrote.wait(0.05)
+        transaction.rollback()
+    thread.join()
+    assert seen == [None] and dict(db) == {b"other": b"v"}
+
+
+def test_the_gil_is_released_while_a_write_waits(db):
+    """Else this would never end: the waiting writer would keep the other thread from ever going on."""
+    db.begin(write=True)
+    thread = threading.Thread(target=lambda: db.put("k", "v"))
+    thread.start()
+    sum(range(100_000))
+    db.rollback()
+    thread.join()
+    assert db["k"] == b"v"
+
+
+def test_busy_timeout_ends_the_waiting(tmp_path):
+    with lapse.open(tmp_path / "a.db", busy_timeout=0.01) as db:
+        db.begin(write=True)
+        raised = []
+
+        def other():
+            for call in (lambda: db.put("k", "v"), lambda: db.begin(write=True)):
+                try:
+                    call()
+                except lapse.BusyError as error:
+                    raised.append(error)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert len(raised) == 2
+        db.rollback()
+
+
+def child_reports(work):
+    """Forks, runs `work` in the child, and gives what it returned, or what it raised, by name."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            answer = repr(work())
+        except BaseException as error:
+            answer = type(error).__name__ + ": " + str(error)
+        os.write(theirs, answer.encode())
+        os._exit(0)
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as pipe:
+        answer = pipe.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    return answer
+
+
+@pytest.mark.parametrize("where", ["file", "memory"])
+def test_after_fork_every_handle_says_so(tmp_path, where):
+    db = lapse.open(tmp_path / "a.db" if where == "file" else None, history=True)
+    db["k"] = "v"
+    family, snapshot, iterator = db.family("f"), db.snapshot(), db.iterator()
+    calls = [lambda: db["k"], lambda: db.put("k", "w"), lambda: list(db), lambda: family.put("k", "w"),
+             lambda: snapshot["k"], lambda: next(iterator), lambda: db.begin(True), lambda: db.history("k"),
+             lambda: db.family("g"), lambda: db.snapshot(), lambda: db.stats(), lambda: db.close(),
+             lambda: db.lock("l", 1).acquire(0), lambda: db.sync(), lambda: iterator.close(),
+             lambda: db.in_transaction, lambda: db.now()]
+    for call in calls:
+        assert child_reports(call).startswith("UnavailableError: inherited over fork")
+    assert next(iterator) == (b"k", b"v") and snapshot["k"] == b"v"
+    db["k"] = "later"
+    db.integrity_check()
+    db.close()
+
+
+def test_a_child_in_a_transaction_of_its_parent_harms_nothing(tmp_path):
+    with lapse.open(tmp_path / "a.db") as db:
+        with db.transaction():
+            db["k"] = "v"
+            assert child_reports(lambda: db.commit()).startswith("UnavailableError")
+            assert child_reports(lambda: db.put("k", "child")).startswith("UnavailableError")
+        assert db["k"] == b"v"
+        db.integrity_check()
+
+
+def test_a_child_may_drop_its_handles_and_open_anew(tmp_path):
+    path = tmp_path / "a.db"
+    db = lapse.open(path)
+    db["k"] = "v"
+    it = db.iterator()
+
+    def drop():
+        nonlocal db, it
+        del db, it
+        return "dropped"
+
+    assert child_reports(drop) == "'dropped'"
+    assert db["k"] == b"v"
+    it.close()
+    db.close()
+    assert child_reports(lambda: lapse.open(path)["k"]) == "b'v'"
+
+
+def ask(db_name, answers):
+    try:
+        answers.put(globals()[db_name]["k"])
+    except lapse.Error as error:
+        answers.put(type(error).__name__)
+
+
+def test_multiprocessing(tmp_path):
+    global shared
+    with lapse.open(tmp_path / "a.db") as shared:
+        shared["k"] = "v"
+        fork = multiprocessing.get_context("fork")
+        answers = fork.Queue()
+        process = fork.Process(target=ask, args=("shared", answers))
+        process.start()
+        assert answers.get(timeout=30) == "UnavailableError"
+        process.join()
+        assert process.exitcode == 0 and shared["k"] == b"v"
+
+
+def run_python(code, *arguments):
+    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=60)
+
+
+def test_a_second_process_is_told_who_has_it(tmp_path):
+    with lapse.open(tmp_path / "a.db"):
+        other = run_python("import lapse, sys; lapse.open(sys.argv[1])", tmp_path / "a.db")
+    assert other.returncode == 1 and "BusyError" in other.stderr and str(os.getpid()) in other.stderr
+
+
+def test_the_end_of_the_interpreter_closes(tmp_path):
+    code = """if True:
+        import lapse, sys
+        db = lapse.open(sys.argv[1])
+        db["k"] = "v"
+        it, snapshot, family = db.iterator(), db.snapshot(), db.family("f")
+        db.begin(write=True)
+        db["lost"] = "v"
+    """
+    done = run_python(code, tmp_path / "a.db")
+    assert (done.returncode, done.stderr) == (0, "")
+    with lapse.open(tmp_path / "a.db") as db:
+        assert dict(db) == {b"k": b"v"} and db.list_column_families() == ["f"]
