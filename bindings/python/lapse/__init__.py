@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from ._coordination import Lock, Throttle
 from ._kvstore import ColumnFamily, KVStore
-from ._lapse import FOREVER, KEEP, Iterator
+from ._lapse import FOREVER, KEEP, Iterator, __version__
 from ._store import Family, Store, open
 from ._store_methods import Snapshot, Transaction
 from ._types import Entry, Expiring, ManualClock, Revision
@@ -29,8 +29,6 @@ from .constants import (CHECKPOINT_FULL, CHECKPOINT_PASSIVE, CHECKPOINT_RESTART,
                         JOURNAL_DELETE, JOURNAL_WAL, NO_TTL, SYNC_FULL, SYNC_NORMAL, SYNC_OFF)
 from .errors import (BusyError, CorruptError, DiskError, Error, InvalidArgumentError, LockedError,
                      NotFoundError, ReadOnlyError, ThrottledError, TooLargeError, UnavailableError)
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BusyError", "CHECKPOINT_FULL", "CHECKPOINT_PASSIVE", "CHECKPOINT_RESTART", "CHECKPOINT_TRUNCATE",

@@ -7,6 +7,8 @@ from ._types import BytesLike, Duration, Moment, Ttl
 
 T = TypeVar("T")
 
+__version__: str
+
 class NamedLifetime: ...
 
 KEEP: NamedLifetime

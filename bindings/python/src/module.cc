@@ -8,6 +8,7 @@
 
 PYBIND11_MODULE(_lapse, module) {
   module.doc() = "The C++ part of lapse; import that instead.";
+  module.attr("__version__") = LAPSE_VERSION;
   lapse::python::translate_errors();
   lapse::python::define_lifetimes(module);
   lapse::python::define_iterator(module);
