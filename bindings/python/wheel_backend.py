@@ -61,6 +61,14 @@ def _record(name, content):
     return f"{name},sha256={digest},{len(content)}\n"
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Without this pip would build a wheel only to look at its name."""
+    info = f"lapse-{_version()}.dist-info"
+    pathlib.Path(metadata_directory, info).mkdir()
+    pathlib.Path(metadata_directory, info, "METADATA").write_text(_metadata(), encoding="utf-8")
+    return info
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     package = _built_package(config_settings)
     info = f"lapse-{_version()}.dist-info"
