@@ -71,22 +71,25 @@ def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] 
         @functools.wraps(function)
         def memoized(*args: Any, **kwargs: Any) -> Any:
             at = key_of(*args, **kwargs)
-            stored = keyspace.get(at)
-            if stored is not None:
-                return decode(stored)
-            with guard:
-                flight = flights.get(at)
-                own = flight is None
+            while True:
+                stored = keyspace.get(at)
+                if stored is not None:
+                    return decode(stored)
+                with guard:
+                    flight = flights.get(at)
+                    own = flight is None
+                    if own:
+                        flight = flights[at] = _Flight()
                 if own:
-                    flight = flights[at] = _Flight()
-            if own:
-                return run(flight, at, args, kwargs)
-            if flight.thread == threading.get_ident():  # it called itself with the same arguments
-                return decode(encode(function(*args, **kwargs)))
-            flight.landed.wait()
-            if flight.error is not None:
-                raise flight.error
-            return decode(flight.stored)
+                    return run(flight, at, args, kwargs)
+                if flight.thread == threading.get_ident():  # it called itself with the same arguments
+                    return decode(encode(function(*args, **kwargs)))
+                flight.landed.wait()
+                if flight.error is None:
+                    return decode(flight.stored)
+                if isinstance(flight.error, Exception):
+                    raise flight.error
+                # Its thread was interrupted, which is no answer for this one: try again.
 
         def forget(*args: Any, **kwargs: Any) -> bool:
             return keyspace._get_and_delete(key_of(*args, **kwargs)) is not None

@@ -27,10 +27,6 @@ void Counters::reset() {
 OpenStore::OpenStore(Store store, std::chrono::milliseconds busy_timeout)
     : opened_in_(fork_generation()), busy_timeout_(busy_timeout), store_(std::move(store)) {}
 
-OpenStore::~OpenStore() {
-  for (auto& [thread, scope] : scopes_) scope->let_dependents_go();
-}
-
 void OpenStore::check_usable() const {
   if (fork_generation() != opened_in_)
     throw StatusError(StatusCode::kUnavailable, "inherited over fork(); open the store anew in this process");

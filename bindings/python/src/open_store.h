@@ -57,7 +57,6 @@ struct Counters {
 class OpenStore {
  public:
   OpenStore(Store store, std::chrono::milliseconds busy_timeout);
-  ~OpenStore();
 
   // Throws kUnavailable in a forked child.
   void check_usable() const;

@@ -80,6 +80,27 @@ def test_threads_that_missed_together_fail_together(db):
     assert len(calls) == before + 1  # nothing was kept
 
 
+def test_an_interrupted_run_is_taken_over(db):
+    started, interrupted = threading.Event(), threading.Event()
+    calls = []
+
+    @db.memoize()
+    def work():
+        calls.append(1)
+        if len(calls) == 1:
+            started.set()
+            interrupted.wait()
+            raise SystemExit  # as sys.exit() in that thread would
+        return "done"
+
+    first = threading.Thread(target=work)
+    first.start()
+    started.wait()
+    threading.Timer(0.05, interrupted.set).start()
+    assert work() == "done" and len(calls) == 2
+    first.join()
+
+
 def test_memoize_gives_the_same_at_a_miss_and_a_hit(db):
     @db.memoize()
     def pair():
