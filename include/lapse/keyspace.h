@@ -85,6 +85,9 @@ class Reader {
   Result<std::optional<std::chrono::milliseconds>> ttl(std::string_view key) const;
   // kNever for a permanent key.
   Result<std::optional<int64_t>> deadline_of(std::string_view key) const;
+  // Whether the key is past its deadline and has not been removed yet. For every other call it is absent; this one is
+  // for those who have to tell "expired" from "never there", as long as that can be told. It removes nothing.
+  Result<bool> lapsed(std::string_view key) const;
 
   Result<Iterator> iterate(const IterateOptions& options = {}) const;
 

@@ -78,6 +78,16 @@ Result<std::optional<int64_t>> Reader::deadline_of(std::string_view key) const {
   return row ? std::optional<int64_t>(row->deadline_ms) : std::nullopt;
 }
 
+Result<bool> Reader::lapsed(std::string_view key) const {
+  LAPSE_TRY(check_key(key));
+  LAPSE_TRY_ASSIGN(const ReadView view, scope_->read(family_));
+  LAPSE_TRY(needs_present(view, "lapsed()"));
+  LAPSE_TRY_ASSIGN(const auto bytes, view.reader().get(internal::data_key(view.id(), key)));
+  if (!bytes) return false;
+  LAPSE_TRY_ASSIGN(const Row row, internal::decode_row(key, *bytes));
+  return !internal::is_visible(row.deadline_ms, view.now_ms());
+}
+
 Result<Iterator> Reader::iterate(const IterateOptions& options) const {
   LAPSE_TRY_ASSIGN(ReadView view, scope_->read(family_));
   auto impl = std::make_unique<internal::IteratorImpl>(scope_, family_, std::move(view), options);

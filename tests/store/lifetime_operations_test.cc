@@ -29,6 +29,15 @@ TEST_P(LifetimeOperations, TtlAndDeadline) {
   }
 }
 
+TEST_P(LifetimeOperations, LapsedTellsExpiredFromAbsentUntilItIsRemoved) {
+  put_three();
+  for (const char* key : {"permanent", "short", "absent"}) EXPECT_FALSE(must(here().lapsed(key))) << key;
+  EXPECT_TRUE(must(here().lapsed("expired")));
+  EXPECT_TRUE(must(here().lapsed("expired"))) << "it removes nothing";
+  must(here().purge_expired());
+  EXPECT_FALSE(must(here().lapsed("expired")));
+}
+
 // ------------------------------------------------------------------------------------------------- touch
 
 TEST_P(LifetimeOperations, TouchReadsAndRenews) {
