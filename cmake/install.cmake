@@ -13,7 +13,6 @@ foreach(library lapse_shared lapse_static)
   set_target_properties(${library} PROPERTIES OUTPUT_NAME lapse LINKER_LANGUAGE CXX)
   target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_compile_features(${library} INTERFACE $<$<COMPILE_LANGUAGE:CXX>:cxx_std_20>)
   target_link_libraries(${library} PRIVATE ${LMDB_LIBRARIES} Threads::Threads)
   if(LAPSE_SANITIZE)
     target_link_options(${library} PUBLIC -fsanitize=${LAPSE_SANITIZE})
