@@ -8,6 +8,7 @@ What is checked, each offence printed as file:line:
   - lmdb.h is the engine's own business: nobody outside src/engine includes it, but the fault tests,
     which prove their harness on it, and the benchmark, which runs beside it.
   - A public header (include/lapse) needs the standard library and other public headers, nothing else.
+  - The C interface needs only the public headers, as any program would (PUBLIC_ONLY, below).
   - Nothing under src/ but src/base asks the system for the time: time is handed in as a Clock.
 """
 
@@ -33,7 +34,11 @@ LAYERS = {
 LMDB_USERS = ("src/engine/", "tests/fault/", "bench/rivals/")
 
 # The layer that a public header speaks for; those not named here speak for the store.
-PUBLIC_LAYER = {"lapse/status.h": "base", "lapse/clock.h": "base", "lapse/durability.h": "base"}
+PUBLIC_LAYER = {"lapse/status.h": "base", "lapse/clock.h": "base", "lapse/durability.h": "base",
+                "lapse/kvstore.h": "bindings"}
+
+# Who gets by with the public headers.
+PUBLIC_ONLY = ("bindings/c/",)
 
 CXX_HEADERS = set("""
     algorithm any array atomic barrier bit bitset cassert cctype cerrno cfloat charconv chrono cinttypes
@@ -125,7 +130,9 @@ class Source:
                                   "lapse/ headers are there for users")
         elif own in LAYERS:
             target = layer_of_include(name)
-            if target and target != own and target not in LAYERS[own]:
+            if target and self.name.startswith(PUBLIC_ONLY) and not name.startswith(("lapse/", "bindings/c/")):
+                self.offend(line, f"includes {name}: only public headers and its own")
+            elif target and target != own and target not in LAYERS[own]:
                 self.offend(line, f"{own} includes {name}: {target} is not below {own}")
 
 
@@ -187,6 +194,12 @@ class TheChecksThemselves(unittest.TestCase):
         self.assert_offence("src/engine/a.cc", '#include "lapse/store.h"\n', 1, "store is not below")
         self.assert_fine("src/engine/a.cc", '#include "lapse/status.h"\n')
         self.assert_fine("src/server/a.cc", '#include "lapse/store.h"\n')
+
+    def test_the_c_interface_uses_public_headers_only(self):
+        self.assert_fine("bindings/c/a.cc", '#include "lapse/store.h"\n#include "bindings/c/b.h"\n')
+        for bad in ("store/scope.h", "base/try.h", "bindings/python/a.h"):
+            self.assert_offence("bindings/c/a.cc", f'#include "{bad}"\n', 1, "only public headers")
+        self.assert_offence("src/store/a.cc", '#include "lapse/kvstore.h"\n', 1, "bindings is not below")
 
     def test_lmdb(self):
         for name in ("src/store/a.cc", "src/base/a.h", "tests/engine/a.cc", "fuzz/a.cc"):
