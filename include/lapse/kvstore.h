@@ -35,8 +35,8 @@
  * The files are Lapse's own. SNKV's files are in the format of SQLite: kvstore_open() refuses them, and says so.
  */
 
-#ifndef LAPSE_KVSTORE_H_
-#define LAPSE_KVSTORE_H_
+#ifndef LAPSE_KVSTORE_H
+#define LAPSE_KVSTORE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -395,4 +395,4 @@ void kvstore_snapshot_close(KVSnapshot* snapshot /* or NULL */);
 } /* extern "C" */
 #endif
 
-#endif /* LAPSE_KVSTORE_H_ */
+#endif /* LAPSE_KVSTORE_H */
