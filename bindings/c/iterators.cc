@@ -72,6 +72,7 @@ int step(KVIterator* it, bool reverse) {
     if (it->reverse() != reverse)
       return Outcome::error(reverse ? "this iterator goes forward: it has a next, and no prev"
                                     : "this iterator goes in reverse: it has a prev, and no next");
+    KVSTORE_TRY(rows.status());
     if (!rows.valid()) return {KVSTORE_NOTFOUND, "the iterator is at its end"};
     rows.next();
     return {};
@@ -85,6 +86,7 @@ int show(KVIterator* it, void** bytes, int* length, Part part) {
   return on_rows(it, [&](Iterator& rows) -> Outcome {
     KVSTORE_TRY(check_given(bytes, "the pointer"));
     KVSTORE_TRY(check_given(length, "the length"));
+    KVSTORE_TRY(rows.status());
     if (!rows.valid()) return Outcome::error("the iterator is at its end");
     const std::string_view view = part(rows);
     // An empty view may be of nothing at all, but NULL is for failures.

@@ -236,8 +236,7 @@ int kvstore_rollback(KVStore* kv);
 
 /* ------------------------------------------------------------------------------------------- maintenance */
 
-/* Since the handle was opened, or since kvstore_stats_reset(). The last three lines but one are about all handles on the
- * file together. */
+/* Since the handle was opened, or since kvstore_stats_reset(). */
 typedef struct KVStoreStats {
   uint64_t nPuts;         /* keys written */
   uint64_t nGets;         /* gets answered, also those that found nothing */
