@@ -23,7 +23,7 @@ TEST(CBeyond, Increment) {
   EXPECT_EQ(KVSTORE_ERROR, kvstore_increment(kv.get(), "n", 1, 1, -1, &sum));
   EXPECT_EQ(0, sum);
   EXPECT_EQ("-1", get(kv.get(), "n"));
-  put(kv.get(), "expired", "100", kvstore_now_ms() - 1);
+  put(kv.get(), "expired", "100", kvstore_now_ms() - 1000);
   EXPECT_EQ(KVSTORE_OK, kvstore_increment(kv.get(), "expired", 7, 1, 0, &sum));
   EXPECT_EQ(1, sum);
 }
@@ -104,12 +104,13 @@ class CHistory : public testing::Test {
     snkv_free(revisions);
     return text;
   }
-  // Until the clock has gone on, so that the next write has another date.
+  // A moment after all that was written, and before all that will be. The store's clock may be a little behind the
+  // system's, so the time goes on around it.
   static int64_t next_moment() {
     const int64_t now = kvstore_now_ms();
-    while (kvstore_now_ms() <= now + 1) {
+    while (kvstore_now_ms() <= now + 40) {
     }
-    return now;
+    return now + 20;
   }
 
   const Owned<KVStore> kv = open_store();
@@ -162,9 +163,9 @@ TEST_F(CHistory, OnTheDefaultFamily) {
   EXPECT_EQ(KVSTORE_OK, kvstore_history(kv.get(), "k", 1, &revisions, &size));
   EXPECT_EQ(1, size);
   snkv_free(revisions);
-  EXPECT_EQ(KVSTORE_OK, kvstore_get_at(kv.get(), "k", 1, kvstore_now_ms() - 1, &value, &size));
+  EXPECT_EQ(KVSTORE_OK, kvstore_get_at(kv.get(), "k", 1, kvstore_now_ms() - 1000, &value, &size));
   EXPECT_EQ("v", taken(KVSTORE_OK, value, size));
-  EXPECT_EQ(KVSTORE_OK, kvstore_restore(kv.get(), "k", 1, kvstore_now_ms() - 1, 0));
+  EXPECT_EQ(KVSTORE_OK, kvstore_restore(kv.get(), "k", 1, kvstore_now_ms() - 1000, 0));
 }
 
 // ------------------------------------------------------------------------------------------ snapshots

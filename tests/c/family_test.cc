@@ -75,8 +75,8 @@ TEST(CFamily, TheyAreIsolated) {
   const auto kv = open_store();
   const auto a = create_family(kv, "a");
   const auto b = create_family(kv, "b");
-  put(a.get(), "k", "in a", kvstore_now_ms() - 1);
-  put(b.get(), "k", "in b", kvstore_now_ms() - 1);
+  put(a.get(), "k", "in a", kvstore_now_ms() - 1000);
+  put(b.get(), "k", "in b", kvstore_now_ms() - 1000);
   put(b.get(), "l", "in b");
   int deleted = -1;
   EXPECT_EQ(KVSTORE_OK, kvstore_cf_purge_expired(a.get(), &deleted));

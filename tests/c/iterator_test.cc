@@ -9,7 +9,7 @@ class CIterator : public testing::Test {
  protected:
   CIterator() {
     for (const char* key : {"a1", "a2", "a3", "b1", "b2"}) put(kv.get(), key, std::string(1, key[1]));
-    put(kv.get(), "a2x", "expired", kvstore_now_ms() - 1);
+    put(kv.get(), "a2x", "expired", kvstore_now_ms() - 1000);
   }
   Owned<KVIterator> forward(const char* prefix = nullptr) {
     KVIterator* it = nullptr;

@@ -50,7 +50,7 @@ TEST(CKeys, CountAndClear) {
   EXPECT_EQ(0, count(kv.get()));
   put(kv.get(), "a", "1");
   put(kv.get(), "b", "2", kvstore_now_ms() + kHourMs);
-  put(kv.get(), "expired", "3", kvstore_now_ms() - 1);
+  put(kv.get(), "expired", "3", kvstore_now_ms() - 1000);
   EXPECT_EQ(2, count(kv.get()));
   EXPECT_EQ(KVSTORE_OK, kvstore_clear(kv.get()));
   EXPECT_EQ(0, count(kv.get()));
@@ -75,7 +75,7 @@ TEST(CKeys, PutIfAbsent) {
   EXPECT_EQ(KVSTORE_OK, kvstore_ttl_remaining(kv.get(), "l", 1, &left));
   EXPECT_EQ(KVSTORE_NO_TTL, left);
   EXPECT_EQ(KVSTORE_ERROR, kvstore_put_if_absent(kv.get(), "m", 1, "v", 1, -1, &inserted));
-  put(kv.get(), "expired", "old", kvstore_now_ms() - 1);
+  put(kv.get(), "expired", "old", kvstore_now_ms() - 1000);
   EXPECT_EQ(KVSTORE_OK, kvstore_put_if_absent(kv.get(), "expired", 7, "new", 3, 0, &inserted));
   EXPECT_EQ(1, inserted);
   EXPECT_EQ("new", get(kv.get(), "expired"));

@@ -10,7 +10,7 @@ class CLifetime : public testing::Test {
   CLifetime() {
     put(kv.get(), "permanent", "v");
     put(kv.get(), "long", "v", now + kHourMs);
-    put(kv.get(), "expired", "v", now - 1);
+    put(kv.get(), "expired", "v", now - 1000);
   }
   std::string remaining(std::string_view key) {
     int64_t left = 7;
@@ -115,14 +115,14 @@ TEST_F(CLifetime, Purge) {
 }
 
 TEST_F(CLifetime, PurgeOfMoreThanOneStep) {
-  for (int i = 0; i < 1000; ++i) put(kv.get(), numbered(i), "v", now - 1000 + i / 2);
+  for (int i = 0; i < 1000; ++i) put(kv.get(), numbered(i), "v", now - 2000 + i / 2);
   int deleted = -1;
   EXPECT_EQ(KVSTORE_OK, kvstore_purge_expired(kv.get(), &deleted));
   EXPECT_EQ(1001, deleted);
 }
 
 TEST_F(CLifetime, PurgeWithALimit) {
-  for (int i = 0; i < 600; ++i) put(kv.get(), numbered(i), "v", now - 1000 + i);
+  for (int i = 0; i < 600; ++i) put(kv.get(), numbered(i), "v", now - 2000 + i);
   int deleted = -1;
   int more = -1;
   EXPECT_EQ(KVSTORE_OK, kvstore_purge_expired_limit(kv.get(), 0, &deleted, &more));
@@ -142,7 +142,7 @@ TEST_F(CLifetime, PurgeWithALimit) {
 TEST_F(CLifetime, Expire) {
   EXPECT_EQ(KVSTORE_OK, kvstore_expire(kv.get(), "permanent", 9, now + kHourMs));
   EXPECT_EQ("an hour", remaining("permanent"));
-  EXPECT_EQ(KVSTORE_OK, kvstore_expire(kv.get(), "permanent", 9, now - 1)) << "ends it now";
+  EXPECT_EQ(KVSTORE_OK, kvstore_expire(kv.get(), "permanent", 9, now - 1000)) << "ends it now";
   EXPECT_EQ(kNotFound, get(kv.get(), "permanent"));
   for (const char* key : {"expired", "absent"})
     EXPECT_EQ(KVSTORE_NOTFOUND, kvstore_expire(kv.get(), key, length(key), now + kHourMs)) << key;

@@ -15,8 +15,8 @@ TEST(CStats, CountWhatWasDone) {
                     fresh.nBytesRead + fresh.nBytesWritten + fresh.nWalCommits + fresh.nCheckpoints +
                     fresh.nTtlExpired + fresh.nTtlPurged);
   put(kv.get(), "key", "value");
-  put(kv.get(), "expired", "v", kvstore_now_ms() - 1);
-  put(kv.get(), "due", "v", kvstore_now_ms() - 1);
+  put(kv.get(), "expired", "v", kvstore_now_ms() - 1000);
+  put(kv.get(), "due", "v", kvstore_now_ms() - 1000);
   kvstore_put_if_absent(kv.get(), "key", 3, "other", 5, 0, nullptr);  // writes nothing
   get(kv.get(), "key");
   get(kv.get(), "expired");

@@ -27,7 +27,7 @@ TEST(CThreads, ShareAHandle) {
       const std::string key = std::to_string(thread) + ":" + std::to_string(i);
       EXPECT_EQ(KVSTORE_OK, put(kv.get(), key, key));
       EXPECT_EQ(key, get(kv.get(), key));
-      EXPECT_EQ(KVSTORE_OK, put(kv.get(), "expired", "v", kvstore_now_ms() - 1));
+      EXPECT_EQ(KVSTORE_OK, put(kv.get(), "expired", "v", kvstore_now_ms() - 1000));
       EXPECT_EQ(kNotFound, get(kv.get(), "expired"));  // which may remove it
       EXPECT_EQ(KVSTORE_OK, kvstore_increment(kv.get(), "n", 1, 1, 0, nullptr));
       if (i % 50 == 0) {

@@ -84,7 +84,7 @@ TEST_F(CTransaction, ACallThatFailsLeavesItAsItWas) {
 // The two that SNKV gets wrong: both committed what was not theirs to commit.
 
 TEST_F(CTransaction, AGetThatMeetsAnExpiredKeyDoesNotCommitIt) {
-  put(kv.get(), "expired", "v", kvstore_now_ms() - 1);
+  put(kv.get(), "expired", "v", kvstore_now_ms() - 1000);
   put(kv.get(), "kept", "before");
   ASSERT_EQ(KVSTORE_OK, kvstore_begin(kv.get(), 1));
   put(kv.get(), "kept", "inside");
@@ -103,7 +103,7 @@ TEST_F(CTransaction, AGetThatMeetsAnExpiredKeyDoesNotCommitIt) {
 }
 
 TEST_F(CTransaction, APurgeDoesNotCommitIt) {
-  for (int i = 0; i < 600; ++i) put(kv.get(), numbered(i), "v", kvstore_now_ms() - 1);
+  for (int i = 0; i < 600; ++i) put(kv.get(), numbered(i), "v", kvstore_now_ms() - 1000);
   put(kv.get(), "kept", "before");
   int deleted = -1;
   ASSERT_EQ(KVSTORE_OK, kvstore_begin(kv.get(), 1));
