@@ -18,9 +18,8 @@ int main() {
   lapse::ManualClock clock(1'000);
   auto store = lapse::Store::open_in_memory({.clock = &clock});
   if (!store.ok()) return std::cerr << store.status().to_string() << "\n", 1;
-  const lapse::Status done = store->update([](lapse::Transaction& transaction) -> lapse::Status {
-    return transaction.put("key", "value", 1s);
-  });
+  const lapse::Status done = store->update(
+      [](lapse::Transaction& transaction) -> lapse::Status { return transaction.put("key", "value", 1s); });
   if (!done.ok()) return std::cerr << lapse::status_code_name(done.code()) << "\n", 1;
   lapse::WriteBatch batch;
   batch.put("other", "value");
