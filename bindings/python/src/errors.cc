@@ -17,6 +17,7 @@ void raise(const Status& status) {
 }  // namespace
 
 void translate_errors() {
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 wants it so
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);

@@ -504,13 +504,15 @@ std::shared_ptr<SnapshotHandle> snapshot(StoreHandle& self, const py::object& at
 // For the calls below that need no Result.
 template <typename Call>
 auto without_gil(StoreHandle& self, Call call) {
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): another thread may close it meanwhile
   const auto store = self.shared();
   const py::gil_scoped_release release;
   return call(*store);
 }
 
 void define_store(py::module_& module) {
-  py::class_<Savepoint>(module, "Savepoint");
+  py::class_<Savepoint>(module,
+                        "Savepoint");  // NOLINT(bugprone-unused-raii): it is known to the module from here on
   py::class_<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
       .def(py::init(&open), py::arg("path"), py::arg("options"))
       .def(
