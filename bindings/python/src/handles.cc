@@ -511,8 +511,7 @@ auto without_gil(StoreHandle& self, Call call) {
 }
 
 void define_store(py::module_& module) {
-  py::class_<Savepoint>(module,
-                        "Savepoint");  // NOLINT(bugprone-unused-raii): it is known to the module from here on
+  const py::class_<Savepoint> savepoint(module, "Savepoint");
   py::class_<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
       .def(py::init(&open), py::arg("path"), py::arg("options"))
       .def(
