@@ -511,7 +511,7 @@ auto without_gil(StoreHandle& self, Call call) {
 }
 
 void define_store(py::module_& module) {
-  const py::class_<Savepoint> savepoint(module, "Savepoint");
+  const py::class_<Savepoint> savepoint_class(module, "Savepoint");
   py::class_<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
       .def(py::init(&open), py::arg("path"), py::arg("options"))
       .def(
