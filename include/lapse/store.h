@@ -175,7 +175,7 @@ class Store final : public Keyspace {
   // Drops it with its contents, in one small step; the space is reclaimed by later writes and purges.
   Status drop_family(std::string_view name);
   // Lifetimes that keys have stay as they are. Turning `counted` on costs a walk over the keys; rows get revisions
-  // when they are next written.
+  // when they are next written. History that was turned off begins anew when it is turned on again.
   Status set_family_options(std::string_view name, const FamilyOptions& options);
   // Exchanges the contents and policies of two families, atomically.
   Status swap_families(std::string_view a, std::string_view b);

@@ -3,31 +3,12 @@
 #include <utility>
 
 #include "base/checksum.h"
-#include "base/coding.h"
 #include "base/try.h"
 #include "store/deadlines.h"
 #include "store/history.h"
 #include "store/visibility.h"
 
 namespace lapse::internal {
-
-namespace {
-
-std::string be64(uint64_t value) {
-  char bytes[8];
-  store_be64(bytes, value);
-  return {bytes, sizeof bytes};
-}
-
-Result<uint64_t> read_number(const engine::Reader& reader, const std::string& key, uint64_t if_absent) {
-  LAPSE_TRY_ASSIGN(const auto bytes, reader.get(key));
-  if (!bytes) return if_absent;
-  if (bytes->size() != 8)
-    return Status(StatusCode::kCorrupt, "the store's row " + quoted(key) + " is damaged");
-  return load_be64(bytes->data());
-}
-
-}  // namespace
 
 Result<FamilyWriter> FamilyWriter::make(WriteTransaction* transaction,
                                         const std::shared_ptr<Family>& family) {
@@ -185,11 +166,10 @@ Status FamilyWriter::clear() {
 }
 
 Result<FamilyId> take_family_id(WriteTransaction* transaction) {
-  const std::string key(kNextIdKey);
-  LAPSE_TRY_ASSIGN(const FamilyId id, read_number(*transaction->engine(), key, 0));
-  if (id == 0) return Status(StatusCode::kCorrupt, "the store's catalog has lost its numbering");
-  LAPSE_TRY(transaction->put(key, be64(id + 1)));
-  return id;
+  LAPSE_TRY_ASSIGN(const std::optional<FamilyId> id, read_number(*transaction->engine(), kNextIdKey));
+  if (!id) return Status(StatusCode::kCorrupt, "the store's catalog has lost its numbering");
+  LAPSE_TRY(transaction->put(kNextIdKey, encode_number(*id + 1)));
+  return *id;
 }
 
 Status discard_family_id(WriteTransaction* transaction, FamilyId id) {
@@ -198,11 +178,12 @@ Status discard_family_id(WriteTransaction* transaction, FamilyId id) {
 }
 
 Status write_count(WriteTransaction* transaction, FamilyId id, uint64_t count) {
-  return transaction->put(count_key(id), be64(count));
+  return transaction->put(count_key(id), encode_number(count));
 }
 
 Result<uint64_t> read_count(const engine::Reader& reader, FamilyId id) {
-  return read_number(reader, count_key(id), 0);
+  LAPSE_TRY_ASSIGN(const std::optional<uint64_t> count, read_number(reader, count_key(id)));
+  return count.value_or(0);
 }
 
 }  // namespace lapse::internal

@@ -1,6 +1,6 @@
 #include "store/history.h"
 
-#include <algorithm>
+#include <limits>
 
 #include "base/try.h"
 #include "store/visibility.h"
@@ -23,12 +23,6 @@ Result<std::optional<Found>> found_at(const engine::Cursor& cursor, std::string_
   if (!key) return Status(StatusCode::kCorrupt, "a history row has a key that cannot be read");
   LAPSE_TRY_ASSIGN(const HistoryRow row, decode_history_row(key->key, cursor.value()));
   return std::optional<Found>(Found{std::move(*key), row});
-}
-
-// To the last entry before `key`.
-Status seek_before(engine::Cursor* cursor, std::string_view key) {
-  LAPSE_TRY(cursor->seek(key));
-  return cursor->valid() ? cursor->prev() : cursor->last();
 }
 
 Revision to_revision(const HistoryKey& key, const HistoryRow& row) {
@@ -100,7 +94,7 @@ Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key,
 Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key) {
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = transaction->engine()->cursor();
-  LAPSE_TRY(seek_before(cursor.get(), *prefix_end(prefix)));
+  LAPSE_TRY(seek_last_before(cursor.get(), *prefix_end(prefix)));
   LAPSE_TRY_ASSIGN(std::optional<Found> newest, found_at(*cursor, history_prefix(id), prefix));
   if (!newest || newest->row.ending != Ending::kOverwritten) return {};
   newest->row.ending = Ending::kErased;
@@ -110,7 +104,7 @@ Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::strin
 Result<uint64_t> newest_ordinal(const engine::Reader& reader, FamilyId id, std::string_view key) {
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = reader.cursor();
-  LAPSE_TRY(seek_before(cursor.get(), *prefix_end(prefix)));
+  LAPSE_TRY(seek_last_before(cursor.get(), *prefix_end(prefix)));
   LAPSE_TRY_ASSIGN(const std::optional<Found> newest, found_at(*cursor, history_prefix(id), prefix));
   return newest ? newest->row.ordinal : uint64_t{0};
 }
@@ -146,7 +140,7 @@ Result<std::optional<Revision>> revision_at(const engine::Reader& reader, Family
   }
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = reader.cursor();
-  LAPSE_TRY(seek_before(cursor.get(), history_key(id, key, at_ms + 1, 0)));
+  LAPSE_TRY(seek_last_before(cursor.get(), history_key(id, key, at_ms + 1, 0)));
   LAPSE_TRY_ASSIGN(const std::optional<Found> last, found_at(*cursor, history_prefix(id), prefix));
   if (!last) return std::optional<Revision>();
   Revision past = to_revision(last->key, last->row);
@@ -161,7 +155,7 @@ Result<std::vector<Revision>> all_revisions(const engine::Reader& reader, Family
   const std::string family = history_prefix(id);
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = reader.cursor();
-  for (Status status = seek_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
+  for (Status status = seek_last_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
     LAPSE_TRY(status);
     LAPSE_TRY_ASSIGN(const std::optional<Found> found, found_at(*cursor, family, prefix));
     if (!found) return revisions;
@@ -176,7 +170,7 @@ Result<std::optional<Revision>> revision_numbered(const engine::Reader& reader, 
   const std::string family = history_prefix(id);
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = reader.cursor();
-  for (Status status = seek_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
+  for (Status status = seek_last_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
     LAPSE_TRY(status);
     LAPSE_TRY_ASSIGN(const std::optional<Found> found, found_at(*cursor, family, prefix));
     if (!found || found->key.revision < number) return std::optional<Revision>();
@@ -214,6 +208,11 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
   }
   from->clear();
   return trimmed;
+}
+
+Status forget_history(WriteTransaction* transaction, FamilyId id) {
+  std::string from;
+  return trim_some(transaction, id, std::nullopt, std::numeric_limits<uint64_t>::max(), &from).status();
 }
 
 }  // namespace lapse::internal

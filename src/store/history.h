@@ -62,4 +62,7 @@ Result<std::vector<Revision>> all_revisions(const engine::Reader& reader, Family
 Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
                            const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from);
 
+// Removes all of it.
+Status forget_history(WriteTransaction* transaction, FamilyId id);
+
 }  // namespace lapse::internal

@@ -1,6 +1,7 @@
 #include "store/keys.h"
 
 #include "base/coding.h"
+#include "base/try.h"
 
 namespace lapse::internal {
 
@@ -126,6 +127,11 @@ std::optional<HistoryKey> parse_history_key(std::string_view behind_prefix) {
   parsed.written_at_ms = static_cast<int64_t>(load_be64(behind_prefix.data()));
   parsed.revision = load_be64(behind_prefix.data() + 8);
   return parsed;
+}
+
+Status seek_last_before(engine::Cursor* cursor, std::string_view key) {
+  LAPSE_TRY(cursor->seek(key));
+  return cursor->valid() ? cursor->prev() : cursor->last();
 }
 
 std::optional<std::string> prefix_end(std::string_view prefix) {

@@ -23,6 +23,9 @@
 #include <string>
 #include <string_view>
 
+#include "engine/engine.h"
+#include "lapse/status.h"
+
 namespace lapse::internal {
 
 using FamilyId = uint64_t;
@@ -66,6 +69,9 @@ std::string history_prefix(FamilyId id);
 std::string history_key_prefix(FamilyId id, std::string_view key);
 std::string history_key(FamilyId id, std::string_view key, int64_t written_at_ms, uint64_t revision);
 std::optional<HistoryKey> parse_history_key(std::string_view behind_prefix);
+
+// To the last entry before `key`.
+Status seek_last_before(engine::Cursor* cursor, std::string_view key);
 
 // The first key behind all that start with `prefix`; nothing if there is no end to them.
 std::optional<std::string> prefix_end(std::string_view prefix);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/coding.h"
+#include "base/try.h"
 
 namespace lapse::internal {
 
@@ -142,6 +143,20 @@ Result<HistoryRow> decode_history_row(std::string_view key, std::string_view byt
   if (!in.ok()) return bad_row("a history row", key);
   row.value = in.rest();
   return row;
+}
+
+std::string encode_number(uint64_t number) {
+  char bytes[8];
+  store_be64(bytes, number);
+  return {bytes, sizeof bytes};
+}
+
+Result<std::optional<uint64_t>> read_number(const engine::Reader& reader, std::string_view key) {
+  LAPSE_TRY_ASSIGN(const auto bytes, reader.get(key));
+  if (!bytes) return std::optional<uint64_t>();
+  if (bytes->size() != 8)
+    return Status(StatusCode::kCorrupt, "the store's row " + quoted(key) + " is damaged");
+  return std::optional<uint64_t>(load_be64(bytes->data()));
 }
 
 std::string quoted(std::string_view key) {

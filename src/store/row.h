@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/engine.h"
 #include "lapse/keyspace.h"
 #include "lapse/lifetime.h"
 #include "lapse/status.h"
@@ -62,6 +63,11 @@ Result<Row> decode_row(std::string_view key, std::string_view bytes);
 
 std::string encode_history_row(const HistoryRow& row);
 Result<HistoryRow> decode_history_row(std::string_view key, std::string_view bytes);
+
+// Rows of the store's own that hold one number, BE64.
+std::string encode_number(uint64_t number);
+// Nothing if there is no such row. kCorrupt if it is damaged.
+Result<std::optional<uint64_t>> read_number(const engine::Reader& reader, std::string_view key);
 
 // 'ab\x00c…' (1024 bytes): a key as messages show it.
 std::string quoted(std::string_view key);

@@ -8,15 +8,6 @@
 
 namespace lapse::internal {
 
-namespace {
-
-Status seek_last_before(engine::Cursor* cursor, std::string_view key) {
-  LAPSE_TRY(cursor->seek(key));
-  return cursor->valid() ? cursor->prev() : cursor->last();
-}
-
-}  // namespace
-
 KeyRange KeyRange::of(std::string_view prefix, const std::optional<std::string>& from,
                       const std::optional<std::string>& to) {
   KeyRange range{std::string(prefix), prefix_end(prefix)};

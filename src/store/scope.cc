@@ -1,6 +1,7 @@
 #include "store/scope.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/try.h"
 #include "store/history.h"
@@ -106,6 +107,14 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
 void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                                int64_t now_ms) {
   if (options_.read_only || state_->clock_in_doubt()) return;
+  try {
+    remove_in_batches(family, keys, now_ms);
+  } catch (const std::bad_alloc&) {  // destructors call this, and the keys are hidden in any case
+  }
+}
+
+void AutoScope::remove_in_batches(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
+                                  int64_t now_ms) {
   for (size_t done = 0; done < keys.size(); done += kPurgeBatch) {
     auto engine_transaction = engine_->begin(std::chrono::milliseconds(0));
     if (!engine_transaction.ok()) return;

@@ -126,6 +126,10 @@ class AutoScope final : public Scope {
   bool commits_each_write() const override { return true; }
   void remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                       int64_t now_ms) override;
+
+ private:
+  void remove_in_batches(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
+                         int64_t now_ms);
 };
 
 class SnapshotScope final : public Scope {

@@ -6,6 +6,7 @@
 #include "engine/local/local_engine.h"
 #include "engine/memory/memory_engine.h"
 #include "store/checks.h"
+#include "store/history.h"
 #include "store/open_on_engine.h"
 #include "store/row_cursor.h"
 #include "store/scope.h"
@@ -198,10 +199,18 @@ Status Store::drop_family(std::string_view name) {
 Status Store::set_family_options(std::string_view name, const FamilyOptions& options) {
   LAPSE_TRY(internal::check_family_name(name));
   LAPSE_TRY(internal::check_family_options(options));
+  // What is left of a history that was turned off does not go on: there is a gap. Most of it is removed in batches.
+  if (options.history) {
+    LAPSE_TRY_ASSIGN(Family before, family(name));
+    LAPSE_TRY_ASSIGN(const FamilyOptions present, before.family_options());
+    if (!present.history) LAPSE_TRY(before.purge_history());
+  }
   return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
     LAPSE_TRY_ASSIGN(const auto family, family_in(transaction, name));
     LAPSE_TRY_ASSIGN(const FamilyRecord* present, transaction.record_of(*family));
     FamilyRecord record = *present;
+    if (options.history && !record.options.history)
+      LAPSE_TRY(internal::forget_history(&transaction, record.id));
     if (options.counted && !record.options.counted) {
       LAPSE_TRY_ASSIGN(const uint64_t rows, count_rows(*transaction.engine(), record.id));
       LAPSE_TRY(internal::write_count(&transaction, record.id, rows));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/coding.h"
 #include "base/try.h"
 #include "store/row.h"
 
@@ -12,20 +11,6 @@ namespace {
 
 constexpr uint64_t kFormatVersion = 1;
 constexpr FamilyId kDefaultFamilyId = 1;
-
-std::string be64(uint64_t value) {
-  char bytes[8];
-  store_be64(bytes, value);
-  return {bytes, sizeof bytes};
-}
-
-Result<std::optional<uint64_t>> read_be64(const engine::Reader& reader, std::string_view key) {
-  LAPSE_TRY_ASSIGN(const auto bytes, reader.get(key));
-  if (!bytes) return std::optional<uint64_t>();
-  if (bytes->size() != 8)
-    return Status(StatusCode::kCorrupt, "the store's row " + quoted(key) + " is damaged");
-  return std::optional<uint64_t>(load_be64(bytes->data()));
-}
 
 }  // namespace
 
@@ -56,13 +41,13 @@ Status StoreState::load(engine::Engine* engine, const Options& options) {
 // REQUIRES: mutex_
 Status StoreState::read_catalog(engine::Engine* engine) {
   LAPSE_TRY_ASSIGN(const auto snapshot, engine->snapshot());
-  LAPSE_TRY_ASSIGN(const auto version, read_be64(*snapshot, kVersionKey));
+  LAPSE_TRY_ASSIGN(const auto version, read_number(*snapshot, kVersionKey));
   if (!version) return {};
   if (*version > kFormatVersion)
     return {StatusCode::kUnsupported, "the store's format is version " + std::to_string(*version) +
                                           "; this version of Lapse knows up to " +
                                           std::to_string(kFormatVersion)};
-  LAPSE_TRY_ASSIGN(const auto time, read_be64(*snapshot, kTimeKey));
+  LAPSE_TRY_ASSIGN(const auto time, read_number(*snapshot, kTimeKey));
   if (time) {
     latest_written_at_ms = static_cast<int64_t>(*time);
     stored_time_ms = latest_written_at_ms;
@@ -98,8 +83,8 @@ Status StoreState::begin_catalog(engine::Engine* engine, const Options& options)
   FamilyRecord record;
   record.id = record.identity = kDefaultFamilyId;
   record.options = options.default_family;
-  LAPSE_TRY(transaction->put(kVersionKey, be64(kFormatVersion)));
-  LAPSE_TRY(transaction->put(kNextIdKey, be64(kDefaultFamilyId + 1)));
+  LAPSE_TRY(transaction->put(kVersionKey, encode_number(kFormatVersion)));
+  LAPSE_TRY(transaction->put(kNextIdKey, encode_number(kDefaultFamilyId + 1)));
   LAPSE_TRY(transaction->put(catalog_key(kDefaultFamilyName), encode_record(record)));
   LAPSE_TRY(transaction->commit());
   return {};

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/coding.h"
 #include "base/try.h"
 #include "store/keys.h"
+#include "store/row.h"
 
 namespace lapse::internal {
 
@@ -110,10 +110,8 @@ Status WriteTransaction::store_time() {
   const bool due = wrote_revision_ ? written_at_ms_ > known_ms
                                    : known_ms < 0 || written_at_ms_ - known_ms >= kStoreTimeEveryMs;
   if (!due) return {};
-  char bytes[8];
-  store_be64(bytes, static_cast<uint64_t>(written_at_ms_));
   stores_time_ = true;
-  return put(kTimeKey, {bytes, sizeof bytes});
+  return put(kTimeKey, encode_number(static_cast<uint64_t>(written_at_ms_)));
 }
 
 Result<std::vector<WriteTransaction::Change>> WriteTransaction::collect_changes() {

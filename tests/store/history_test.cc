@@ -460,6 +460,37 @@ TEST_P(HistoryTest, ClearForgetsHistory) {
   EXPECT_EQ("c[3000,)", history(past, "key"));
 }
 
+// What is left of it has a gap behind it, so it goes.
+TEST_P(HistoryTest, TurnedOffAndOnItBeginsAnew) {
+  clock_.set(1);
+  Family past = this->past({.keep_last = 3});
+  for (int i = 1; i <= 4; ++i) put_at(past, i, "key", std::to_string(i));
+  put_at(past, 4, "erased", "value");
+  erase_at(past, 5, "erased");
+  must(store().set_family_options("past", {}));
+  put_at(past, 6, "key", "unseen");
+  must(store().set_family_options("past", {.history = HistoryPolicy{.keep_last = 3}}));
+  EXPECT_EQ("", history(past, "erased"));
+  EXPECT_EQ("unseen[0,)", history(past, "key"));
+  for (int i = 7; i <= 8; ++i) put_at(past, i, "key", std::to_string(i));
+  EXPECT_EQ("8[8,) 7[7,8)overwritten unseen[0,7)overwritten", history(past, "key"));
+  put_at(past, 9, "key", "9");
+  EXPECT_EQ("9[9,) 8[8,9)overwritten 7[7,8)overwritten", history(past, "key"));
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(HistoryTest, TurnedOffAndOnItKnowsTheDatesOfFamiliesWithRevisions) {
+  clock_.set(1);
+  Family past = this->past({.keep_last = 3});
+  for (int i = 1; i <= 4; ++i) put_at(past, i, "key", std::to_string(i));
+  must(store().set_family_options("past", {.revisions = true}));
+  put_at(past, 6, "key", "unseen");
+  must(store().set_family_options("past", {.history = HistoryPolicy{.keep_last = 3}}));
+  put_at(past, 7, "key", "7");
+  EXPECT_EQ("7[7,) unseen[6,7)overwritten", history(past, "key"));
+  EXPECT_OK(store().verify());
+}
+
 TEST_P(HistoryTest, SurvivesAReopen) {
   Family past = this->past({.keep_last = 3});
   for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i), 500ms);

@@ -200,7 +200,12 @@ class LocalHandle final : public Engine {
   Result<std::unique_ptr<Transaction>> begin(std::chrono::milliseconds timeout) override {
     LAPSE_TRY_ASSIGN(CoreRef core, core_to_write());
     LAPSE_TRY(core->begin_write(timeout));
-    return std::unique_ptr<Transaction>(std::make_unique<LocalTransaction>(std::move(core)));
+    try {
+      return std::unique_ptr<Transaction>(std::make_unique<LocalTransaction>(core));
+    } catch (const std::bad_alloc&) {
+      core->end_write();
+      throw;
+    }
   }
 
   Status wait_durable(uint64_t sequence) override {
