@@ -116,7 +116,8 @@ class Transaction : public Reader {
   virtual Result<uint64_t> commit() = 0;
 
   // For writes that can as well be made another time: as commit(), but it never waits for the disk or for anyone, and
-  // never moves other commits on. Durable when a later commit is. kBusy: it would have had to; nothing happened.
+  // never moves other commits on. Durable when a later commit is. kBusy: it would have had to; nothing happened, and the
+  // transaction is still open.
   virtual Result<uint64_t> commit_without_waiting() = 0;
 };
 

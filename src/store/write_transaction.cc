@@ -127,7 +127,7 @@ Result<std::vector<WriteTransaction::Change>> WriteTransaction::collect_changes(
 Result<uint64_t> WriteTransaction::commit_engine(Mode mode) {
   Result<uint64_t> sequence =
       mode == Mode::kOrdinary ? transaction_->commit() : transaction_->commit_without_waiting();
-  open_ = false;
+  open_ = !sequence.ok() && mode == Mode::kWithoutWaiting && sequence.status().code() == StatusCode::kBusy;
   return sequence;
 }
 
@@ -135,7 +135,7 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   if (!wrote_) return commit_engine(mode);
   LAPSE_TRY(store_time());
   LAPSE_TRY_ASSIGN(const std::vector<Change> changes, collect_changes());
-  state_->latest_written_at_ms = written_at_ms_;
+  const int64_t latest_before_ms = std::exchange(state_->latest_written_at_ms, written_at_ms_);
   if (!changes.empty()) state_->begin_change();
   Result<uint64_t> sequence = commit_engine(mode);
   if (sequence.ok()) {
@@ -147,6 +147,7 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
     state_->hints_are_wrong.store(true);
   }
   if (!sequence.ok()) retract_announced();
+  if (open_) state_->latest_written_at_ms = latest_before_ms;  // refused, and still the writer
   if (!changes.empty()) state_->end_change();
   return sequence;
 }

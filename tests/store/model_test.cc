@@ -64,8 +64,18 @@ TEST_P(Model, CannotBeToldFromTheStore) {
   params.seed = Random().seed();
   params.maxSuccess = 12;
   params.maxSize = given ? std::atoi(given) : 1'000;  // steps in the longest sequence
-  const auto result = rc::detail::checkTestable([this](const std::vector<ModelOp>& ops) { run(ops); },
-                                                rc::detail::TestMetadata(), params);
+  bool failed = false;
+  const auto run_and_tell = [&](const std::vector<ModelOp>& ops) {
+    try {
+      run(ops);
+    } catch (const std::exception& error) {
+      // Told at once: the search for a shorter sequence may take longer than the test is given.
+      if (!std::exchange(failed, true))
+        std::cout << ops.size() << " steps fail: " << error.what() << std::endl;
+      throw;
+    }
+  };
+  const auto result = rc::detail::checkTestable(run_and_tell, rc::detail::TestMetadata(), params);
   rc::detail::SuccessResult success;
   if (result.match(success)) return;
   std::ostringstream text;

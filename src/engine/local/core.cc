@@ -131,7 +131,7 @@ Status Core::stopped() const {
   if (journal_) LAPSE_TRY(journal_->failure());
   if (!is_stopped_.load(std::memory_order_acquire)) return {};
   std::lock_guard lock(stopped_mutex_);
-  return stopped_;
+  return stopped_.ok() ? Status(StatusCode::kUnknown, "no memory") : stopped_;
 }
 
 Result<uint64_t> Core::append_commit(Patience patience) {
@@ -162,9 +162,15 @@ Result<uint64_t> Core::append_commit(Patience patience) {
     LAPSE_TRY(journal_->append(&record_, sequence));
     if (record_.capacity() > kKeptRecordBytes) std::string().swap(record_);
   }
-  for_each_write([&](std::string_view key, std::optional<std::string_view> value) {
-    active_->insert(key, sequence, value);
-  });
+  try {
+    for_each_write([&](std::string_view key, std::optional<std::string_view> value) {
+      active_->insert(key, sequence, value);
+    });
+  } catch (const std::bad_alloc&) {
+    // The journal has the commit and the buffer has not: a reopen finds it there, and nothing may be written before.
+    stop(Status(StatusCode::kUnknown, "no memory for a commit that the journal already holds"));
+    return stopped();
+  }
   appended_.store(sequence, std::memory_order_release);
   active_bytes_.store(active_->used_bytes(), std::memory_order_relaxed);
   commits_.store(commits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -365,10 +371,20 @@ void Core::remember_drain_result(const Status& status) {
     no_space_ = status;
     retry_drain_at_ms_.store(options_.clock->now_ms() + kRetryDrainMs, std::memory_order_relaxed);
   } else if (!status.ok()) {
-    stopped_ = Status(status.code(), std::string(status.message()) +
-                                         "; nothing more is written until the store is reopened");
-    is_stopped_.store(true, std::memory_order_release);
+    stop_locked(status);
   }
+}
+
+void Core::stop(const Status& status) {
+  std::lock_guard lock(stopped_mutex_);
+  stop_locked(status);
+}
+
+// REQUIRES: stopped_mutex_
+void Core::stop_locked(const Status& status) {
+  is_stopped_.store(true, std::memory_order_release);  // whether or not there is memory to say why
+  stopped_ = Status(status.code(),
+                    std::string(status.message()) + "; nothing more is written until the store is reopened");
 }
 
 Status Core::checkpoint() {

@@ -134,6 +134,8 @@ class Core {
   Result<StoreMeta> write_slice(TreeBatch* batch, WriteBuffer::Iterator* next, size_t* rows);
   void finish_slice(const WriteBuffer::Iterator& next, size_t rows, const Stopwatch& stopwatch);
   void remember_drain_result(const Status& status);
+  void stop(const Status& status);
+  void stop_locked(const Status& status);
   Status stopped() const;
 
   bool worth_draining();
@@ -184,7 +186,7 @@ class Core {
   std::atomic<uint64_t> slices_us_{0};
 
   mutable std::mutex stopped_mutex_;
-  Status stopped_;   // a drain error that only a reopen can mend
+  Status stopped_;   // an error that only a reopen can mend
   Status no_space_;  // one that is tried again
   std::atomic<bool> is_stopped_{false};
   std::atomic<int64_t> retry_drain_at_ms_{0};

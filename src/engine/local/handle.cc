@@ -106,12 +106,14 @@ class LocalTransaction final : public Transaction {
                                        " bytes: the limit is " + std::to_string(limit)};
   }
 
-  // Ends the transaction. Returns the number of the latest commit, if this one wrote nothing.
+  // Ends the transaction, unless it would have to wait and must not. Returns the number of the latest commit, if this
+  // one wrote nothing.
   Result<uint64_t> append(Core::Patience patience) {
     LAPSE_TRY(check_open());
-    open_ = false;
     Result<uint64_t> sequence = point_.sequence;
     if (!undo_.empty()) sequence = core_->append_commit(patience);
+    if (patience == Core::Patience::kNone && sequence.status().code() == StatusCode::kBusy) return sequence;
+    open_ = false;
     core_->end_write();
     return sequence;
   }
