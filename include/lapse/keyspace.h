@@ -25,6 +25,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -98,6 +99,10 @@ class Reader {
   // How many keys end in each of the next `buckets` stretches of `width`: the first is [now, now + width).
   // Costs as much as there are keys that do.
   Result<std::vector<uint64_t>> forecast(std::chrono::milliseconds width, size_t buckets) const;
+  // When to purge next: no key that is stored has an earlier deadline, those that are due included. kNever: none has any.
+  // As a rule it is known, and costs a comparison. It may be too early, by a key that is gone or has been given more
+  // time since; a purge at that time makes it exact again.
+  Result<int64_t> next_deadline() const;
 
   // Exact. Walks over the keys; in a `counted` family only over those that are due and not removed yet.
   Result<uint64_t> count() const;
@@ -155,9 +160,19 @@ struct TouchOptions {
 // the present one. No deadline is later than any.
 enum class Only { kAlways, kIfNone, kIfAny, kIfLater, kIfSooner };
 
+struct RemovedKey {
+  std::string_view family;
+  std::string_view key;
+  int64_t deadline_ms;
+};
+
 struct PurgeOptions {
   uint64_t limit = std::numeric_limits<uint64_t>::max();
   std::chrono::milliseconds budget = kForever;  // stops after the batch in which this much time has passed
+  // Told of each key that went, in the order of their deadlines: outside of a transaction when the batch has been
+  // committed, inside when the call has done its work; only a rollback undoes it then. It may call the store, and the
+  // transaction.
+  std::function<void(const RemovedKey&)> removed = {};
 };
 
 struct PurgeResult {

@@ -66,14 +66,14 @@ class Family {
   FamilyRecord record;
   std::atomic<uint64_t> published_by{0};  // the commit that `record` is from; 0: not made yet
 
-  // No expiry entry lies before due_from (empty: before the first), and so none is due before next_due_ms. The former is
-  // the writer's; the latter may be read by anyone, as a hint.
+  // No expiry entry lies before due_from (empty: before the first), and so none is due before next_due_ms (0: not known).
+  // The former is the writer's; the latter may be read by anyone, as a hint: StoreState::next_due() says whether it holds.
   std::string due_from;
   std::atomic<int64_t> next_due_ms{0};
 
   void forget_due() {
     due_from.clear();
-    next_due_ms.store(0, std::memory_order_relaxed);
+    next_due_ms.store(0);
   }
 };
 

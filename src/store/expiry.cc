@@ -44,9 +44,18 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   return due;
 }
 
+// From now on, the search for what is due begins behind what was found.
+void raise_hints(FamilyWriter* writer, DueEntries* due) {
+  // Without writes, what was found is what others find as well.
+  if (writer->transaction()->has_written()) writer->transaction()->note_raised_hint();
+  Family& family = *writer->family();
+  family.due_from = due->next.empty() ? expiry_from(writer->id(), kNever) : std::move(due->next);
+  family.next_due_ms.store(due->next_deadline_ms);
+}
+
 }  // namespace
 
-Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit) {
+Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, std::vector<Expiring>* removed) {
   const std::string prefix = expiry_prefix(writer->id());
   LAPSE_TRY_ASSIGN(DueEntries due, find_due(*writer, limit));
   PurgeResult result;
@@ -56,17 +65,32 @@ Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit) {
     if (row && row->deadline_ms == entry.deadline_ms) {
       LAPSE_TRY(writer->remove_expired(entry.key, *row));
       ++result.removed;
+      if (removed != nullptr) removed->push_back({std::string(entry.key), entry.deadline_ms});
     } else {
       // Nobody leaves such an entry behind; should one be there, it must not touch the key.
       LAPSE_TRY(writer->transaction()->erase(bytes));
     }
   }
   result.more_due = due.next_is_due;
-  Family& family = *writer->family();
-  writer->transaction()->note_raised_hint();
-  family.due_from = due.next.empty() ? expiry_from(writer->id(), kNever) : std::move(due.next);
-  family.next_due_ms.store(due.next_deadline_ms, std::memory_order_relaxed);
+  raise_hints(writer, &due);
   return result;
+}
+
+Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id) {
+  int64_t first_ms = kNever;
+  LAPSE_TRY(for_each_expiring(reader, id, 0, kNever, [&](const ExpiryKey& entry) {
+    first_ms = entry.deadline_ms;
+    return false;
+  }));
+  return first_ms;
+}
+
+Result<int64_t> learn_next_due(FamilyWriter* writer) {
+  writer->family()->forget_due();  // whoever asks does not trust it
+  LAPSE_TRY_ASSIGN(DueEntries due, find_due(*writer, 0));
+  const int64_t next_ms = due.next_deadline_ms;
+  raise_hints(writer, &due);
+  return next_ms;
 }
 
 Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t count) {

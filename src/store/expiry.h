@@ -17,8 +17,14 @@ namespace lapse::internal {
 // One transaction of a purge takes so many keys, so that no other writer waits long.
 inline constexpr uint64_t kPurgeBatch = 256;
 
-// Removes up to `limit` keys that are due, oldest deadline first.
-Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit);
+// Removes up to `limit` keys that are due, oldest deadline first, and adds them to `removed`, if that is given.
+Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit,
+                               std::vector<Expiring>* removed = nullptr);
+
+// The earliest deadline in the expiry index: kNever if it is empty.
+Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id);
+// The same, as the writer sees it, and remembered from then on.
+Result<int64_t> learn_next_due(FamilyWriter* writer);
 
 // Whether remove_due() may find anything: one comparison.
 inline bool may_be_due(const Family& family, int64_t now_ms) {

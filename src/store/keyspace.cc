@@ -101,21 +101,55 @@ Result<bool> erase_some(FamilyWriter* writer, internal::KeyRange* range, size_t 
   return true;
 }
 
+// Tells of the keys that a purge removed.
+void tell(const PurgeOptions& options, std::string_view family, std::vector<Expiring>* removed) {
+  for (const Expiring& gone : *removed) options.removed({family, gone.key, gone.deadline_ms});
+  removed->clear();
+}
+
+// One transaction of a purge. `more`: whether there may be work for another.
+Status purge_batch(internal::Scope* scope, const std::shared_ptr<internal::Family>& family, int64_t now_ms,
+                   uint64_t limit, std::vector<Expiring>* removed, PurgeResult* total, bool* more) {
+  PurgeResult batch;
+  uint64_t reclaimed = 0;
+  const size_t removed_before = removed == nullptr ? 0 : removed->size();
+  LAPSE_TRY(scope->write(family,
+                         [&](FamilyWriter& writer) -> Status {
+                           batch = {};
+                           if (removed != nullptr)
+                             removed->erase(removed->begin() + static_cast<std::ptrdiff_t>(removed_before),
+                                            removed->end());  // of an attempt that failed
+                           if (internal::may_be_due(*writer.family(), writer.now_ms())) {
+                             LAPSE_TRY_ASSIGN(batch, internal::remove_due(&writer, limit, removed));
+                           }
+                           LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
+                           return {};
+                         },
+                         {.now_ms = now_ms, .sweeps = false}));
+  total->removed += batch.removed;
+  total->more_due = batch.more_due;
+  *more = batch.more_due || reclaimed > 0;
+  return {};
+}
+
 Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<internal::Family>& family,
                            internal::KeyRange range) {
   const int64_t now_ms = scope->state().now_ms();
   uint64_t erased = 0;
-  for (bool more = true; more;) {
-    uint64_t erased_here = 0;
-    LAPSE_TRY(scope->write(family,
-                           [&](FamilyWriter& writer) -> Status {
-                             erased_here = 0;
-                             LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, kEraseBatch, &erased_here));
-                             return {};
-                           },
-                           {.now_ms = now_ms}));
-    erased += erased_here;
-  }
+  LAPSE_TRY(scope->run([&]() -> Status {
+    for (bool more = true; more;) {
+      uint64_t erased_here = 0;
+      LAPSE_TRY(scope->write(family,
+                             [&](FamilyWriter& writer) -> Status {
+                               erased_here = 0;
+                               LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, kEraseBatch, &erased_here));
+                               return {};
+                             },
+                             {.now_ms = now_ms}));
+      erased += erased_here;
+    }
+    return {};
+  }));
   return erased;
 }
 
@@ -358,34 +392,26 @@ Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
   if (options.budget.count() < 0)
     return invalid("purge_expired(): a budget of " + std::to_string(options.budget.count()) +
                    " ms is negative");
-  internal::StoreState& state = scope_->state();
-  const int64_t now_ms = state.now_ms();
-  PurgeResult total;
-  if (state.clock_in_doubt()) return total;
+  const int64_t now_ms = scope_->state().now_ms();
+  if (scope_->state().clock_in_doubt()) return PurgeResult();
   const Stopwatch stopwatch;
   const auto within_budget = [&] {
     return options.budget == kForever ||
            stopwatch.elapsed_us() / 1000 < static_cast<uint64_t>(options.budget.count());
   };
-  do {
-    PurgeResult batch;
-    uint64_t reclaimed = 0;
-    LAPSE_TRY(
-        scope_->write(family_,
-                      [&](FamilyWriter& writer) -> Status {
-                        batch = {};
-                        const uint64_t limit = std::min(internal::kPurgeBatch, options.limit - total.removed);
-                        if (internal::may_be_due(*writer.family(), writer.now_ms())) {
-                          LAPSE_TRY_ASSIGN(batch, internal::remove_due(&writer, limit));
-                        }
-                        LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
-                        return {};
-                      },
-                      {.now_ms = now_ms, .sweeps = false}));
-    total.removed += batch.removed;
-    total.more_due = batch.more_due;
-    if (!total.more_due && reclaimed == 0) break;
-  } while (total.removed < options.limit && within_budget());
+  PurgeResult total;
+  std::vector<Expiring> removed;
+  LAPSE_TRY(scope_->run([&]() -> Status {
+    bool more = true;
+    do {
+      const uint64_t limit = std::min(internal::kPurgeBatch, options.limit - total.removed);
+      LAPSE_TRY(purge_batch(scope_.get(), family_, now_ms, limit, options.removed ? &removed : nullptr,
+                            &total, &more));
+      if (scope_->commits_each_write()) tell(options, family_->name, &removed);
+    } while (more && total.removed < options.limit && within_budget());
+    return {};
+  }));
+  tell(options, family_->name, &removed);
   return total;
 }
 
@@ -395,19 +421,22 @@ Result<uint64_t> Keyspace::purge_history() {
   const int64_t now_ms = scope_->state().now_ms();
   uint64_t purged = 0;
   std::string from;
-  do {
-    uint64_t purged_here = 0;
-    LAPSE_TRY(scope_->write(family_,
-                            [&](FamilyWriter& writer) -> Status {
-                              LAPSE_TRY_ASSIGN(purged_here,
-                                               internal::trim_some(writer.transaction(), writer.id(),
-                                                                   writer.options().history,
-                                                                   internal::kPurgeBatch, &from));
-                              return {};
-                            },
-                            {.now_ms = now_ms}));
-    purged += purged_here;
-  } while (!from.empty());
+  LAPSE_TRY(scope_->run([&]() -> Status {
+    do {
+      uint64_t purged_here = 0;
+      LAPSE_TRY(scope_->write(family_,
+                              [&](FamilyWriter& writer) -> Status {
+                                LAPSE_TRY_ASSIGN(purged_here,
+                                                 internal::trim_some(writer.transaction(), writer.id(),
+                                                                     writer.options().history,
+                                                                     internal::kPurgeBatch, &from));
+                                return {};
+                              },
+                              {.now_ms = now_ms}));
+      purged += purged_here;
+    } while (!from.empty());
+    return {};
+  }));
   return purged;
 }
 

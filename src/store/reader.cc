@@ -133,6 +133,8 @@ Result<std::vector<uint64_t>> Reader::forecast(milliseconds width, size_t bucket
   return counts;
 }
 
+Result<int64_t> Reader::next_deadline() const { return scope_->next_deadline(family_); }
+
 Result<uint64_t> Reader::count() const {
   LAPSE_TRY_ASSIGN(ReadView view, scope_->read(family_));
   LAPSE_TRY_ASSIGN(const internal::FamilyRecord record, internal::read_record_of(view.reader(), *family_));

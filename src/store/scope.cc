@@ -104,6 +104,21 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
   }
 }
 
+Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) {
+  LAPSE_TRY(check_family(*family));
+  if (closed_.load()) return Status(StatusCode::kUnavailable, "the store has been closed");
+  if (family->id.load() == 0) return dropped_family(family->name);
+  if (const std::optional<int64_t> known_ms = state_->next_due(*family, 0)) return *known_ms;
+  // Only the writer may remember what it finds. If that is someone else now, this is looked up another time again.
+  if (auto engine_transaction = engine_->begin(std::chrono::milliseconds(0)); engine_transaction.ok()) {
+    WriteTransaction transaction(state_.get(), std::move(*engine_transaction));
+    LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
+    return learn_next_due(&writer);
+  }
+  LAPSE_TRY_ASSIGN(const ReadView view, read(family));
+  return first_deadline(view.reader(), view.id());
+}
+
 void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                                int64_t now_ms) {
   if (options_.read_only || state_->clock_in_doubt()) return;
@@ -148,6 +163,15 @@ Result<ReadView> SnapshotScope::read(const std::shared_ptr<Family>& family) {
   return view;
 }
 
+// What is remembered is about the present.
+Result<int64_t> SnapshotScope::next_deadline(const std::shared_ptr<Family>& family) {
+  LAPSE_TRY_ASSIGN(const ReadView view, read(family));
+  if (past_)
+    return Status(StatusCode::kInvalidArgument,
+                  "next_deadline() is about the present: a snapshot of the past has none");
+  return first_deadline(view.reader(), view.id());
+}
+
 Status SnapshotScope::write(const std::shared_ptr<Family>& /*family*/, Work /*work*/,
                             const Manner& /*manner*/) {
   return {StatusCode::kReadOnly, "a snapshot cannot be written to"};
@@ -175,6 +199,24 @@ Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work,
   Status status;
   if (manner.sweeps) status = sweep(&writer);
   if (status.ok()) status = work(writer);
+  if (!status.ok()) LAPSE_TRY(transaction_.rollback_to(before));
+  return status;
+}
+
+Result<int64_t> TransactionScope::next_deadline(const std::shared_ptr<Family>& family) {
+  LAPSE_TRY(check_open());
+  LAPSE_TRY(check_family(*family));
+  LAPSE_TRY(transaction_.record_of(*family));  // whether it is there
+  const int own_raises = transaction_.has_raised_hints() ? 1 : 0;
+  if (const std::optional<int64_t> known_ms = state_->next_due(*family, own_raises)) return *known_ms;
+  LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction_, family));
+  return learn_next_due(&writer);
+}
+
+Status TransactionScope::run(FunctionRef<Status()> work) {
+  LAPSE_TRY(check_open());
+  const engine::Savepoint before = transaction_.savepoint();
+  Status status = work();
   if (!status.ok()) LAPSE_TRY(transaction_.rollback_to(before));
   return status;
 }

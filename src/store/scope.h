@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -94,8 +95,13 @@ class Scope {
   virtual Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) = 0;
   Status write(const std::shared_ptr<Family>& family, Work work) { return write(family, work, Manner()); }
 
+  // No key of the family has an earlier deadline.
+  virtual Result<int64_t> next_deadline(const std::shared_ptr<Family>& family) = 0;
+
   // Whether several write()s take effect apart from each other.
   virtual bool commits_each_write() const { return false; }
+  // Runs what is made of several write()s: if it fails, those that do not take effect by themselves are undone.
+  virtual Status run(FunctionRef<Status()> work) { return work(); }
   // Removes keys that were found expired at `now_ms`, if the writer is free and nothing has to be waited for.
   virtual void remove_expired(const std::shared_ptr<Family>& /*family*/,
                               const std::vector<ExpiredKey>& /*keys*/, int64_t /*now_ms*/) {}
@@ -105,6 +111,7 @@ class Scope {
   const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
   const std::shared_ptr<StoreState>& shared_state() const { return state_; }
   const Options& options() const { return options_; }
+  void note_closed() { closed_.store(true); }
 
  protected:
   Status check_family(const Family& family) const;
@@ -115,6 +122,7 @@ class Scope {
   const std::shared_ptr<engine::Engine> engine_;
   const std::shared_ptr<StoreState> state_;
   const Options options_;
+  std::atomic<bool> closed_{false};  // by its Store
 };
 
 class AutoScope final : public Scope {
@@ -123,6 +131,7 @@ class AutoScope final : public Scope {
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
   using Scope::write;
   Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
+  Result<int64_t> next_deadline(const std::shared_ptr<Family>& family) override;
   bool commits_each_write() const override { return true; }
   void remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                       int64_t now_ms) override;
@@ -142,6 +151,7 @@ class SnapshotScope final : public Scope {
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
   using Scope::write;
   Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
+  Result<int64_t> next_deadline(const std::shared_ptr<Family>& family) override;
   int64_t now_ms() const { return now_ms_; }
 
  private:
@@ -160,6 +170,8 @@ class TransactionScope final : public Scope {
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
   using Scope::write;
   Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
+  Result<int64_t> next_deadline(const std::shared_ptr<Family>& family) override;
+  Status run(FunctionRef<Status()> work) override;
 
   WriteTransaction& transaction() { return transaction_; }
   Status check_open() const;

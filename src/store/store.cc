@@ -135,6 +135,7 @@ Status Store::close() {
       (void)last.store_time_and_commit();
     }
   }
+  scope_->note_closed();
   return scope_->engine().close();
 }
 

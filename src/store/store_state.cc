@@ -128,6 +128,14 @@ void StoreState::forget_hints() {
   for (const auto& [name, family] : families_) family->forget_due();
 }
 
+std::optional<int64_t> StoreState::next_due(const Family& family, int own_raises) const {
+  const int64_t known_ms = family.next_due_ms.load();
+  if (known_ms == 0 || raises_under_way.load() != own_raises || hints_are_wrong.load()) return std::nullopt;
+  // Once more: whoever raised it may have taken it back before the second look.
+  if (family.next_due_ms.load() != known_ms) return std::nullopt;
+  return known_ms;
+}
+
 uint64_t StoreState::changes_seen() const {
   // Done first: what has begun since then makes the two differ.
   const uint64_t done = changes_done_.load();

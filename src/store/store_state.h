@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,10 +66,14 @@ class StoreState {
   // Takes back what is said above and in the families about garbage and what is due: it was said on the word of a
   // transaction that came to nothing.
   void forget_hints();
+  // What is known about the family's earliest deadline, for whoever has raised hints in so many open transactions;
+  // nothing if that is not known, or may yet be taken back.
+  std::optional<int64_t> next_due(const Family& family, int own_raises) const;
 
   // --- for anyone
 
   std::atomic<bool> hints_are_wrong{false};     // the next writer is to forget them
+  std::atomic<int> raises_under_way{0};         // transactions that raised hints and have not come to an end
   std::atomic<int64_t> stored_time_ms{-1};      // what the time row holds, at least
   std::atomic<int64_t> latest_committed_ms{0};  // the latest date of a commit
   std::atomic<uint64_t> expired_hidden{0};

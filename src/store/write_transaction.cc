@@ -70,8 +70,18 @@ uint64_t WriteTransaction::take_sweep(const Family* family, uint64_t limit) {
   return limit - std::min(limit, swept_);
 }
 
+void WriteTransaction::note_raised_hint() {
+  if (!std::exchange(raised_hints_, true)) state_->raises_under_way.fetch_add(1);
+}
+
+void WriteTransaction::forget_raised_hints() {
+  if (!std::exchange(raised_hints_, false)) return;
+  state_->forget_hints();
+  state_->raises_under_way.fetch_sub(1);
+}
+
 Status WriteTransaction::rollback_to(engine::Savepoint savepoint) {
-  if (std::exchange(raised_hints_, false)) state_->forget_hints();
+  forget_raised_hints();
   return transaction_->rollback_to(savepoint);
 }
 
@@ -146,6 +156,7 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   } else if (raised_hints_) {
     state_->hints_are_wrong.store(true);
   }
+  if (!open_ && std::exchange(raised_hints_, false)) state_->raises_under_way.fetch_sub(1);
   if (!sequence.ok()) retract_announced();
   if (open_) state_->latest_written_at_ms = latest_before_ms;  // refused, and still the writer
   if (!changes.empty()) state_->end_change();
@@ -164,7 +175,7 @@ Status WriteTransaction::store_time_and_commit() {
 void WriteTransaction::abandon() {
   if (!open_) return;
   open_ = false;
-  if (raised_hints_) state_->forget_hints();
+  forget_raised_hints();
   retract_announced();
   // Ends the transaction, but leaves the object to iterators that may still look at it.
   if (transaction_->rollback_to({}).ok()) (void)transaction_->commit();

@@ -45,7 +45,8 @@ class WriteTransaction {
   void note_revision() { wrote_revision_ = true; }
   void note_removed_expired(uint64_t count) { removed_expired_ += count; }
   // A hint was raised on the word of this transaction: to be forgotten if that comes to nothing.
-  void note_raised_hint() { raised_hints_ = true; }
+  void note_raised_hint();
+  bool has_raised_hints() const { return raised_hints_; }
 
   // How many keys may be swept before this transaction's first write in a family: 0 after that, and once `limit` have
   // been.
@@ -77,6 +78,7 @@ class WriteTransaction {
   Result<std::vector<Change>> collect_changes();
   Result<uint64_t> commit_engine(Mode mode);
   void retract_announced();
+  void forget_raised_hints();
   StoreState* const state_;
   std::unique_ptr<engine::Transaction> transaction_;
   const int64_t now_ms_;

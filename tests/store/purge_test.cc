@@ -165,6 +165,90 @@ TEST_P(Purge, OfKeysWithAnyBytes) {
   EXPECT_OK(store().verify());
 }
 
+// ----------------------------------------------------------------------------------- telling what went
+
+class PurgeTells : public Purge {
+ protected:
+  PurgeTells() { options_.sweep_per_write = 0; }
+  // "default/a@2000": what was told of.
+  std::function<void(const RemovedKey&)> listener() {
+    return [this](const RemovedKey& gone) {
+      if (!told_.empty()) told_ += ' ';
+      told_ +=
+          std::string(gone.family) + '/' + std::string(gone.key) + '@' + std::to_string(gone.deadline_ms);
+    };
+  }
+  std::string told_;
+};
+INSTANTIATE_STORE_TESTS(PurgeTells);
+
+TEST_P(PurgeTells, EachKeyInTheOrderOfDeadlines) {
+  must(store().put("z", "1", 1s));
+  must(store().put("a", "2", 2s));
+  must(store().put("m", "3", 3s));
+  must(store().put("erased", "4", 1s));
+  must(store().erase("erased"));
+  clock_.advance(2'500);
+  EXPECT_EQ(2u, purge(store(), {.removed = listener()}));
+  EXPECT_EQ("default/z@2000 default/a@3000", told_);
+}
+
+TEST_P(PurgeTells, WhichFamily) {
+  Family a = family("a");
+  Family b = family("b");
+  must(b.put("key", "value", 1s));
+  must(a.put("key", "value", 2s));
+  must(store().put("key", "value", 3s));
+  clock_.advance(10'000);
+  EXPECT_EQ(3u, must(store().purge_all_expired({.removed = listener()})).removed);
+  EXPECT_EQ("a/key@3000 b/key@2000 default/key@4000", told_);
+}
+
+TEST_P(PurgeTells, WhenABatchHasBeenCommitted) {
+  put_due(0, 300);
+  clock_.advance(1'000);
+  const uint64_t before = revision();
+  uint64_t told = 0;
+  const auto check = [&](const RemovedKey& gone) {
+    EXPECT_EQ(before + (told < 256 ? 1 : 2), revision()) << "key " << told;
+    EXPECT_FALSE(must(store().lapsed(gone.key)));
+    ++told;
+  };
+  EXPECT_EQ(300u, purge(store(), {.removed = check}));
+  EXPECT_EQ(300u, told);
+}
+
+TEST_P(PurgeTells, AListenerThatMayWrite) {
+  put_due(0, 3);
+  clock_.advance(1'000);
+  const auto archive = [&](const RemovedKey& gone) {
+    must(store().put("gone:" + std::string(gone.key), ""));
+  };
+  EXPECT_EQ(3u, purge(store(), {.removed = archive}));
+  EXPECT_EQ("gone:key00000 gone:key00001 gone:key00002", stored(store()));
+}
+
+TEST_P(PurgeTells, InATransactionOfWhatItRemoves) {
+  put_due(0, 300);
+  clock_.advance(1'000);
+  Transaction transaction = must(store().begin());
+  uint64_t told = 0;
+  EXPECT_EQ(300u, purge(transaction, {.removed = [&](const RemovedKey& gone) {
+                          EXPECT_FALSE(must(transaction.lapsed(gone.key)));
+                          must(transaction.put("gone:" + std::string(gone.key), "value"));
+                          ++told;
+                        }}));
+  EXPECT_EQ(300u, told);
+  must(transaction.commit());
+  EXPECT_EQ(300u, how_many(stored(store())));
+}
+
+TEST_P(PurgeTells, NobodyIfNothingIsDue) {
+  must(store().put("later", "value", 1h));
+  EXPECT_EQ(0u, purge(store(), {.removed = listener()}));
+  EXPECT_EQ("", told_);
+}
+
 // ------------------------------------------------------------------------------------------------ sweep
 
 class Sweep : public Purge {

@@ -95,6 +95,23 @@ TEST_P(Transactions, CanBeMoved) {
   EXPECT_EQ("key", keys(store()));
 }
 
+TEST_P(Transactions, CallInManyStepsThatFailsUndoesThemAll) {
+  options_.max_transaction_bytes = 20'000;
+  options_.sweep_per_write = 0;
+  for (int i = 0; i < 1'000; i += 100) put_numbered(store(), i, i + 100, "value", 1s);
+  clock_.advance(1'000);
+  Transaction transaction = must(store().begin());
+  must(transaction.put("mine", "value"));
+  uint64_t told = 0;
+  EXPECT_CODE(kTooLarge, transaction.purge_expired({.removed = [&](const RemovedKey&) { ++told; }}));
+  EXPECT_EQ(0u, told);
+  EXPECT_CODE(kTooLarge, transaction.erase_prefix("key"));
+  must(transaction.commit());
+  EXPECT_EQ("mine", keys(must(store().snapshot())));
+  EXPECT_EQ(1'000u, purge(store()));
+  EXPECT_OK(store().verify());
+}
+
 // ------------------------------------------------------------------------------------------- own writes
 
 TEST_P(Transactions, SeeTheirOwnWrites) {
