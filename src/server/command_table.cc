@@ -1,0 +1,55 @@
+#include "server/command_table.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "server/text.h"
+
+namespace lapse::server {
+
+namespace {
+
+struct Table {
+  std::vector<const Command*> all;
+  std::unordered_map<std::string_view, const Command*> by_name;
+
+  Table() {
+    for (const auto& family : {connection_commands(), client_commands(), string_commands(), bit_commands(),
+                               key_commands(), scan_commands(), transaction_commands(), pubsub_commands(),
+                               introspection_commands(), lapse_commands(), absent_commands()}) {
+      for (const Command& command : family) {
+        all.push_back(&command);
+        by_name.emplace(command.name, &command);
+      }
+    }
+  }
+};
+
+const Table& table() {
+  static const Table instance;
+  return instance;
+}
+
+constexpr size_t kLongestName = 32;
+
+}  // namespace
+
+const Command* find_command(std::string_view name) {
+  char small[kLongestName];
+  if (name.size() > sizeof small) return nullptr;
+  std::transform(name.begin(), name.end(), small, to_small);
+  const auto found = table().by_name.find(std::string_view(small, name.size()));
+  return found == table().by_name.end() ? nullptr : found->second;
+}
+
+const Command* find_subcommand(const Command& parent, std::string_view name) {
+  for (const Command& command : parent.subcommands) {
+    if (same_word(command.name.substr(parent.name.size() + 1), name)) return &command;
+  }
+  return nullptr;
+}
+
+const std::vector<const Command*>& all_commands() { return table().all; }
+
+}  // namespace lapse::server

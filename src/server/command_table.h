@@ -1,0 +1,33 @@
+// The table of all commands, put together from the families in commands/.
+
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "server/command.h"
+
+namespace lapse::server {
+
+// In small letters or not. Null: there is none.
+const Command* find_command(std::string_view name);
+const Command* find_subcommand(const Command& parent, std::string_view name);
+
+// In the order of the table.
+const std::vector<const Command*>& all_commands();
+
+// The rows of each file in commands/.
+std::span<const Command> absent_commands();
+std::span<const Command> client_commands();
+std::span<const Command> connection_commands();
+std::span<const Command> introspection_commands();
+std::span<const Command> key_commands();
+std::span<const Command> lapse_commands();
+std::span<const Command> pubsub_commands();
+std::span<const Command> scan_commands();
+std::span<const Command> string_commands();
+std::span<const Command> bit_commands();
+std::span<const Command> transaction_commands();
+
+}  // namespace lapse::server

@@ -1,0 +1,7 @@
+#include "server/command_table.h"
+
+namespace lapse::server {
+
+std::span<const Command> client_commands() { return {}; }
+
+}  // namespace lapse::server

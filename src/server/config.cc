@@ -1,0 +1,385 @@
+#include "server/config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "base/try.h"
+#include "server/events.h"
+#include "server/text.h"
+
+namespace lapse::server {
+
+namespace {
+
+Status must_be(std::string_view what) {
+  return {StatusCode::kInvalidArgument, "argument must be " + std::string(what)};
+}
+
+// ------------------------------------------------------------------------------- kinds of settings
+
+template <int64_t Config::*kField, int64_t kMin, int64_t kMax>
+Status set_integer(Config* config, std::string_view text) {
+  const std::optional<int64_t> number = to_integer(text);
+  if (!number) return must_be("a number");
+  if (*number < kMin || *number > kMax)
+    return must_be("between " + std::to_string(kMin) + " and " + std::to_string(kMax) + " inclusive");
+  config->*kField = *number;
+  return {};
+}
+
+template <int64_t Config::*kField>
+std::string get_integer(const Config& config) {
+  return std::to_string(config.*kField);
+}
+
+// A number with a unit: 1k is 1,000, 1kb is 1,024, and so on for m and g.
+std::optional<int64_t> to_bytes(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    int64_t bytes;
+  };
+  constexpr std::array<Unit, 7> kUnits = {{{"kb", 1L << 10},
+                                           {"mb", 1L << 20},
+                                           {"gb", 1L << 30},
+                                           {"k", 1'000},
+                                           {"m", 1'000'000},
+                                           {"g", 1'000'000'000},
+                                           {"b", 1}}};
+  const std::string small = small_letters(text);
+  std::string_view digits = small;
+  int64_t unit = 1;
+  for (const auto& [name, bytes] : kUnits) {
+    if (!digits.ends_with(name)) continue;
+    digits.remove_suffix(name.size());
+    unit = bytes;
+    break;
+  }
+  const std::optional<int64_t> number = to_integer(digits);
+  if (!number || *number < 0 || *number > std::numeric_limits<int64_t>::max() / unit) return std::nullopt;
+  return *number * unit;
+}
+
+template <int64_t Config::*kField, int64_t kMin>
+Status set_bytes(Config* config, std::string_view text) {
+  const std::optional<int64_t> bytes = to_bytes(text);
+  if (!bytes) return must_be("a memory value");
+  if (*bytes < kMin) return must_be("at least " + std::to_string(kMin));
+  config->*kField = *bytes;
+  return {};
+}
+
+template <std::string Config::*kField>
+Status set_text(Config* config, std::string_view text) {
+  config->*kField = text;
+  return {};
+}
+
+template <std::string Config::*kField>
+std::string get_text(const Config& config) {
+  return config.*kField;
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::istringstream in{std::string(text)};
+  std::vector<std::string> found;
+  for (std::string word; in >> word;) found.push_back(word);
+  return found;
+}
+
+// ---------------------------------------------------------------------------------- single settings
+
+Status set_bind(Config* config, std::string_view text) {
+  config->bind = words(text);
+  return {};
+}
+
+std::string get_bind(const Config& config) {
+  std::string text;
+  for (const std::string& address : config.bind) text += (text.empty() ? "" : " ") + address;
+  return text;
+}
+
+Status set_protected_mode(Config* config, std::string_view text) {
+  if (!same_word(text, "yes") && !same_word(text, "no")) return must_be("'yes' or 'no'");
+  config->protected_mode = same_word(text, "yes");
+  return {};
+}
+
+std::string get_protected_mode(const Config& config) { return config.protected_mode ? "yes" : "no"; }
+
+struct DurabilityName {
+  std::string_view redis;
+  std::string_view own;
+  Durability value;
+};
+constexpr std::array<DurabilityName, 3> kDurabilities = {{{"always", "full", Durability::kFull},
+                                                          {"everysec", "normal", Durability::kNormal},
+                                                          {"no", "none", Durability::kNone}}};
+
+Status set_durability(Config* config, std::string_view text) {
+  for (const DurabilityName& name : kDurabilities) {
+    if (!same_word(text, name.redis) && !same_word(text, name.own)) continue;
+    config->durability = name.value;
+    return {};
+  }
+  return must_be("one of the following: always (full), everysec (normal), no (none)");
+}
+
+const DurabilityName& durability_name(const Config& config) {
+  return *std::find_if(kDurabilities.begin(), kDurabilities.end(),
+                       [&](const DurabilityName& name) { return name.value == config.durability; });
+}
+
+std::string get_durability(const Config& config) { return std::string(durability_name(config).own); }
+std::string get_appendfsync(const Config& config) { return std::string(durability_name(config).redis); }
+
+Status set_events(Config* config, std::string_view text) {
+  const std::optional<uint32_t> classes = parse_event_classes(text);
+  if (!classes)
+    return {StatusCode::kInvalidArgument, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'."};
+  config->notify_keyspace_events = event_class_letters(*classes);
+  return {};
+}
+
+// class hard soft seconds, any number of times: "pubsub 32mb 8mb 60"
+Status set_output_limits(Config* config, std::string_view text) {
+  const std::vector<std::string> parts = words(text);
+  if (parts.empty() || parts.size() % 4 != 0)
+    return must_be("groups of: class hard-limit soft-limit soft-seconds");
+  Config changed = *config;
+  for (size_t i = 0; i < parts.size(); i += 4) {
+    const std::optional<int64_t> hard = to_bytes(parts[i + 1]);
+    const std::optional<int64_t> soft = to_bytes(parts[i + 2]);
+    const std::optional<int64_t> seconds = to_integer(parts[i + 3]);
+    if (!hard || !soft || !seconds || *seconds < 0)
+      return {StatusCode::kInvalidArgument,
+              "Error in hard, soft or soft_seconds setting in buffer limit configuration."};
+    const OutputLimit limit{static_cast<uint64_t>(*hard), static_cast<uint64_t>(*soft), *seconds};
+    if (same_word(parts[i], "normal")) {
+      changed.normal_output = limit;
+    } else if (same_word(parts[i], "pubsub")) {
+      changed.pubsub_output = limit;
+    } else if (!same_word(parts[i], "replica") && !same_word(parts[i], "slave")) {  // there are none to limit
+      return {StatusCode::kInvalidArgument, "Invalid client class specified in buffer limit configuration."};
+    }
+  }
+  *config = std::move(changed);
+  return {};
+}
+
+std::string get_output_limits(const Config& config) {
+  const auto text = [](std::string_view name, const OutputLimit& limit) {
+    return std::string(name) + " " + std::to_string(limit.hard_bytes) + " " +
+           std::to_string(limit.soft_bytes) + " " + std::to_string(limit.soft_seconds);
+  };
+  return text("normal", config.normal_output) + " slave 0 0 0 " + text("pubsub", config.pubsub_output);
+}
+
+// ------------------------------------------------------------------------------------------ the table
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+template <int64_t Config::*kField, int64_t kMin, int64_t kMax>
+constexpr Setting integer(std::string_view name, bool changeable, std::string_view summary) {
+  return {name, changeable, summary, set_integer<kField, kMin, kMax>, get_integer<kField>};
+}
+
+template <int64_t Config::*kField, int64_t kMin>
+constexpr Setting bytes(std::string_view name, bool changeable, std::string_view summary) {
+  return {name, changeable, summary, set_bytes<kField, kMin>, get_integer<kField>};
+}
+
+constexpr Setting fixed(std::string_view name, std::string_view value) {
+  return {name, false, "as clients expect it; cannot be changed", nullptr, nullptr, value};
+}
+
+constexpr auto kSettings = std::to_array<Setting>({
+    {"appendfsync", false, "always, everysec or no: what durability is called in Redis", set_durability,
+     get_appendfsync},
+    fixed("appendonly", "yes"),
+    {"bind", false, "addresses to listen on; a dash before one: if the machine has it", set_bind, get_bind},
+    bytes<&Config::buffer_bytes, 64 << 10>("buffer-bytes", false,
+                                           "commits held in memory before they go into the tree"),
+    {"client-output-buffer-limit", true, "what is kept for clients that do not read: class hard soft seconds",
+     set_output_limits, get_output_limits},
+    bytes<&Config::query_buffer_limit, 1 << 20>("client-query-buffer-limit", true,
+                                                "what a client may send ahead"),
+    integer<&Config::databases, 1, 1'024>("databases", false, "how many databases SELECT knows by number"),
+    {"durability", false, "full (sync at each commit), normal (each second), none", set_durability,
+     get_durability},
+    {"file", false, "the store; empty: in memory", set_text<&Config::file>, get_text<&Config::file>},
+    integer<&Config::half_command_timeout_seconds, 0, 1L << 31>(
+        "half-command-timeout", true, "seconds that a client may take to send the rest of a command; 0: any"),
+    integer<&Config::latency_threshold_ms, 0, kMost>("latency-monitor-threshold", true,
+                                                     "milliseconds from which LATENCY takes note; 0: never"),
+    integer<&Config::max_arguments, 16, 1L << 30>("max-arguments", true, "arguments of one command"),
+    bytes<&Config::max_queued_bytes, 1 << 10>("max-queued-bytes", true,
+                                              "what a client may queue behind MULTI"),
+    integer<&Config::max_queued_commands, 1, 1L << 30>("max-queued-commands", true,
+                                                       "commands a client may queue behind MULTI"),
+    integer<&Config::max_scan_cursors, 16, 1L << 30>("max-scan-cursors", true,
+                                                     "cursors of SCAN that are remembered"),
+    integer<&Config::max_clients, 1, 1L << 20>("maxclients", true, "clients at a time"),
+    fixed("maxmemory", "0"),
+    fixed("maxmemory-policy", "noeviction"),
+    {"notify-keyspace-events", true, "which events are published: K E g $ x n m A, as Redis has them",
+     set_events, get_text<&Config::notify_keyspace_events>},
+    integer<&Config::port, 0, 65'535>("port", false, "0: no TCP"),
+    {"protected-mode", true, "yes: no public address without a password", set_protected_mode,
+     get_protected_mode},
+    bytes<&Config::max_bulk_bytes, 1 << 20>("proto-max-bulk-len", true, "bytes of one argument"),
+    {"requirepass", true, "the password for AUTH; empty: none", set_text<&Config::requirepass>,
+     get_text<&Config::requirepass>},
+    fixed("save", ""),
+    integer<&Config::slowlog_slower_than_us, -1, kMost>(
+        "slowlog-log-slower-than", true, "microseconds from which SLOWLOG takes note; -1: never"),
+    integer<&Config::slowlog_max_len, 0, 1L << 30>("slowlog-max-len", true, "entries that SLOWLOG keeps"),
+    integer<&Config::tcp_keepalive_seconds, 0, 1L << 31>("tcp-keepalive", false, "seconds; 0: none"),
+    integer<&Config::timeout_seconds, 0, 1L << 31>("timeout", true,
+                                                   "seconds that a client may be idle; 0: any"),
+    {"unixsocket", false, "a path to listen on as well", set_text<&Config::unix_socket>,
+     get_text<&Config::unix_socket>},
+});
+
+// ------------------------------------------------------------------------------------ file and flags
+
+Status set(Config* config, std::string_view name, std::string_view text, const std::string& where) {
+  const Setting* setting = find_setting(name);
+  if (setting == nullptr)
+    return {StatusCode::kInvalidArgument, where + ": there is no setting '" + std::string(name) + "'"};
+  const Status status =
+      setting->set == nullptr
+          ? (text == setting->fixed ? Status() : must_be("'" + std::string(setting->fixed) + "'"))
+          : setting->set(config, text);
+  if (status.ok()) return {};
+  return {StatusCode::kInvalidArgument,
+          where + ": " + std::string(name) + ": " + std::string(status.message())};
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// A value in quotes stands for what is between them.
+std::string_view unquoted(std::string_view text) {
+  if (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
+    return text.substr(1, text.size() - 2);
+  return text;
+}
+
+// The name that a line of the file begins with; empty: a comment or a blank line.
+std::string_view name_of_line(std::string_view line) {
+  line = trimmed(line);
+  if (line.starts_with('#')) return {};
+  return line.substr(0, line.find_first_of(" \t"));
+}
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : kSettings) {
+    if (same_word(setting.name, name)) return &setting;
+  }
+  return nullptr;
+}
+
+Status read_config_file(const std::string& path, Config* config) {
+  std::ifstream in(path);
+  if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const std::string_view name = name_of_line(line);
+    if (name.empty()) continue;
+    const std::string_view value = unquoted(trimmed(trimmed(line).substr(name.size())));
+    LAPSE_TRY(set(config, name, value, path + ":" + std::to_string(number)));
+  }
+  config->config_file = path;
+  return {};
+}
+
+Result<Config> read_command_line(std::span<const std::string_view> arguments) {
+  Config config;
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] == "--config") LAPSE_TRY(read_config_file(std::string(arguments[i + 1]), &config));
+  }
+  bool file_given = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with("--")) {
+      if (std::exchange(file_given, true))
+        return Status(StatusCode::kInvalidArgument, "one FILE, not '" + std::string(arguments[i]) + "' too");
+      config.file = arguments[i];
+      continue;
+    }
+    const std::string flag(arguments[i]);
+    // The values of a flag are all that follow up to the next one: --bind 127.0.0.1 ::1
+    std::string value;
+    size_t values = 0;
+    const bool takes_many = flag == "--bind" || flag == "--client-output-buffer-limit";
+    while (i + 1 < arguments.size() && (values == 0 || (takes_many && !arguments[i + 1].starts_with("--")))) {
+      value += (values++ == 0 ? "" : " ") + std::string(arguments[++i]);
+    }
+    if (values == 0) return Status(StatusCode::kInvalidArgument, flag + " needs a value");
+    if (flag != "--config") LAPSE_TRY(set(&config, flag.substr(2), value, "command line"));
+  }
+  LAPSE_TRY(check_config(config));
+  return config;
+}
+
+Status rewrite_config_file(const std::string& path, const Config& config) {
+  std::ifstream in(path);
+  if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
+  const Config defaults;
+  std::ostringstream out;
+  std::vector<const Setting*> written;
+  const auto write = [&](const Setting& setting) {
+    written.push_back(&setting);
+    out << setting.name << " " << quoted(setting.get(config)) << "\n";
+  };
+  for (std::string line; std::getline(in, line);) {
+    const std::string_view name = name_of_line(line);
+    const Setting* setting = name.empty() ? nullptr : find_setting(name);
+    if (setting == nullptr || setting->get == nullptr) {
+      out << line << "\n";
+    } else if (std::find(written.begin(), written.end(), setting) == written.end()) {
+      write(*setting);
+    }
+  }
+  for (const Setting& setting : kSettings) {
+    if (setting.get == nullptr || setting.name == "appendfsync") continue;
+    if (std::find(written.begin(), written.end(), &setting) != written.end()) continue;
+    if (setting.get(config) != setting.get(defaults)) write(setting);
+  }
+  in.close();
+  const std::string beside = path + ".new";
+  std::ofstream file(beside, std::ios::trunc);
+  file << out.str();
+  file.close();
+  if (!file || std::rename(beside.c_str(), path.c_str()) != 0)
+    return {StatusCode::kIoError, path + ": cannot be written"};
+  return {};
+}
+
+Status check_config(const Config& config) {
+  if (!config.protected_mode || !config.requirepass.empty() || config.port == 0) return {};
+  for (const std::string& address : config.bind) {
+    const std::string_view bare = std::string_view(address).substr(address.starts_with('-') ? 1 : 0);
+    if (bare == "::1" || bare == "localhost" || bare.starts_with("127.")) continue;
+    return {StatusCode::kInvalidArgument, "bind " + std::string(bare) +
+                                              ": others could reach the store there, and there is no "
+                                              "password: set requirepass (or protected-mode no, "
+                                              "if that is what you want)"};
+  }
+  return {};
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,62 @@
+#include "server/databases.h"
+
+#include <charconv>
+
+#include "base/try.h"
+
+namespace lapse::server {
+
+namespace {
+
+constexpr std::string_view kDefaultFamily = "default";
+
+std::string numbered_name(int db) {
+  return db == 0 ? std::string(kDefaultFamily) : "db" + std::to_string(db);
+}
+
+// The family with a count, made if it is not there.
+Result<Family> counted_family(Store* store, const std::string& name) {
+  FamilyOptions counted;
+  counted.counted = true;
+  LAPSE_TRY_ASSIGN(Family family, store->family_or_create(name, counted));
+  LAPSE_TRY_ASSIGN(FamilyOptions options, family.family_options());
+  if (!options.counted) {
+    options.counted = true;
+    LAPSE_TRY(store->set_family_options(name, options));
+  }
+  return family;
+}
+
+}  // namespace
+
+Result<Databases> Databases::open(Store* store, int numbered) {
+  Databases databases(store, numbered);
+  for (int db = 0; db < numbered; ++db) {
+    std::string name = numbered_name(db);
+    LAPSE_TRY_ASSIGN(Family family, counted_family(store, name));
+    databases.families_.push_back({std::move(name), std::move(family)});
+  }
+  return databases;
+}
+
+std::string Databases::label(int db) const { return db < numbered_ ? std::to_string(db) : family_name(db); }
+
+Result<int> Databases::find(std::string_view number_or_name) {
+  int number = 0;
+  const char* end = number_or_name.data() + number_or_name.size();
+  if (const auto [at, error] = std::from_chars(number_or_name.data(), end, number);
+      error == std::errc() && at == end && number >= 0 && number < numbered_) {
+    return number;
+  }
+  LAPSE_TRY_ASSIGN(Family family, store_->family(number_or_name));
+  for (int db = 0; db < size(); ++db) {
+    Known& known = families_[static_cast<size_t>(db)];
+    if (known.name != number_or_name) continue;
+    known.handle = std::move(family);  // it may have been dropped and made anew
+    return db;
+  }
+  families_.push_back({std::string(number_or_name), std::move(family)});
+  return size() - 1;
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,46 @@
+// Databases: the families of a store, by the numbers that clients select.
+//
+//   0          the default family: what a program that embeds the store has there, clients see in database 0
+//   1 … n-1    the families "db1" … "db15"; they keep a count, so that DBSIZE costs nothing
+//   n …        any other family, once someone has selected it by its name
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lapse/store.h"
+
+namespace lapse::server {
+
+class Databases {
+ public:
+  // Makes the numbered ones that are not there.
+  static Result<Databases> open(Store* store, int numbered);
+
+  int numbered() const { return numbered_; }
+  int size() const { return static_cast<int>(families_.size()); }
+  // REQUIRES: 0 <= db < size()
+  const Family& family(int db) const { return *families_[static_cast<size_t>(db)].handle; }
+  const std::string& family_name(int db) const { return families_[static_cast<size_t>(db)].name; }
+  // "0" … "15", or the family's name: as it is called in INFO and in the channels of notifications.
+  std::string label(int db) const;
+
+  // By number or by name. kNotFound: there is none.
+  Result<int> find(std::string_view number_or_name);
+
+ private:
+  struct Known {
+    std::string name;
+    std::optional<Family> handle;
+  };
+  Databases(Store* store, int numbered) : store_(store), numbered_(numbered) {}
+
+  Store* store_;
+  int numbered_;
+  std::vector<Known> families_;
+};
+
+}  // namespace lapse::server

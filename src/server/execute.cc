@@ -1,0 +1,286 @@
+// From bytes to replies: how a session's commands are taken apart, checked, queued or run.
+
+#include <cstdio>
+#include <utility>
+
+#include "base/try.h"
+#include "server/command_table.h"
+#include "server/server.h"
+#include "server/text.h"
+
+namespace lapse::server {
+
+namespace {
+
+constexpr size_t kKeptInputBytes = 64 << 10;            // an empty buffer larger than this is given back
+constexpr size_t kUnauthenticatedBulkBytes = 16 << 10;  // what a stranger may make the server hold
+constexpr size_t kUnauthenticatedArguments = 10;
+
+constexpr size_t kQuotedBytes = 128;  // of what a client sent, in the error that it gets
+
+Status unknown_command(std::span<const std::string_view> arguments) {
+  std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, kQuotedBytes)) +
+                     "', with args beginning with: ";
+  const size_t begin = text.size();
+  for (const std::string_view argument : arguments.subspan(1)) {
+    if (text.size() - begin >= kQuotedBytes) break;
+    text += "'" + std::string(argument.substr(0, kQuotedBytes - (text.size() - begin))) + "' ";
+  }
+  return refuse(text);
+}
+
+Status unknown_subcommand(const Command& parent, std::string_view name) {
+  std::string capitals;
+  for (const char c : parent.name) capitals += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return refuse("ERR unknown subcommand '" + std::string(name.substr(0, kQuotedBytes)) + "'. Try " +
+                capitals + " HELP.");
+}
+
+bool fits_arity(const Command& command, size_t arguments) {
+  const auto count = static_cast<int>(arguments);
+  return command.arity >= 0 ? count == command.arity : count >= -command.arity;
+}
+
+// The row that the call is about: of a parent with subcommands, the subcommand's.
+Result<const Command*> resolve(std::span<const std::string_view> arguments) {
+  const Command* command = find_command(arguments[0]);
+  if (command == nullptr) return unknown_command(arguments);
+  if (!command->subcommands.empty() && arguments.size() > 1) {
+    const Command* subcommand = find_subcommand(*command, arguments[1]);
+    if (subcommand == nullptr) return unknown_subcommand(*command, arguments[1]);
+    command = subcommand;
+  }
+  if (!fits_arity(*command, arguments.size()) || command->run == nullptr)
+    return wrong_arguments(command->name);
+  return command;
+}
+
+}  // namespace
+
+void Server::receive(Session* session, std::string_view bytes) {
+  if (session->closing) return;
+  statistics_.bytes_in += bytes.size();
+  session->active_at_ms = now_ms();
+  // Mostly commands arrive whole, and are run where they lie.
+  if (session->input.empty()) {
+    const size_t done = run_commands(session, bytes);
+    session->input.append(bytes.substr(done));
+  } else {
+    session->input.append(bytes);
+    session->input.erase(0, run_commands(session, session->input));
+  }
+  if (session->input.empty() && session->input.capacity() > kKeptInputBytes)
+    std::string().swap(session->input);
+  if (session->input.size() > static_cast<size_t>(config_.query_buffer_limit)) {
+    ++statistics_.clients_over_query_limit;
+    drop(session);
+  }
+}
+
+// Returns how many of the bytes are done with.
+size_t Server::run_commands(Session* session, std::string_view bytes) {
+  using Outcome = resp::RequestParser::Outcome;
+  size_t done = 0;
+  while (!session->closing && done < bytes.size()) {
+    const Outcome outcome = session->parser.next(bytes.substr(done), limits_of(*session));
+    if (outcome == Outcome::kNeedMore) return done;
+    if (outcome == Outcome::kError) {
+      session->output.begin(Output::Kind::kPlain);
+      resp::ReplyWriter(&session->output.bytes(), session->protocol).error("ERR " + session->parser.error());
+      close_later(session);
+      return bytes.size();
+    }
+    const std::span<const std::string_view> arguments = session->parser.arguments();
+    if (!arguments.empty()) {
+      if (must_wait(*session, find_command(arguments[0]))) {
+        waiting_.push_back(session->id);
+        return done;
+      }
+      execute(session, arguments);
+    }
+    done += session->parser.consumed();
+  }
+  return session->closing ? bytes.size() : done;
+}
+
+resp::RequestParser::Limits Server::limits_of(const Session& session) const {
+  resp::RequestParser::Limits limits;
+  limits.max_bulk_bytes = static_cast<size_t>(config_.max_bulk_bytes);
+  limits.max_arguments = static_cast<size_t>(config_.max_arguments);
+  if (session.authenticated) return limits;
+  limits.max_bulk_bytes = std::min(limits.max_bulk_bytes, kUnauthenticatedBulkBytes);
+  limits.max_arguments = std::min(limits.max_arguments, kUnauthenticatedArguments);
+  limits.unauthenticated = true;
+  return limits;
+}
+
+// CLIENT PAUSE holds up writes, or everything but what ends the pause.
+bool Server::must_wait(const Session& session, const Command* command) {
+  if (now_ms() >= paused_until_ms_ || command == nullptr) return false;
+  if (command->name == "client" || session.subscribed()) return false;
+  if (!pause_writes_only_) return true;
+  bool writes = (command->flags & (kWrite | kBlockedByPause)) != 0;
+  if (command->name == "exec") {
+    for (const Queue::Queued& queued : session.queue.commands)
+      writes |= (queued.command->flags & kWrite) != 0;
+  }
+  return writes;
+}
+
+void Server::execute(Session* session, std::span<const std::string_view> arguments) {
+  Output& output = session->output;
+  output.begin(Output::Kind::kPlain);
+  note_written(session);
+  current_ = session;
+  ++statistics_.commands;
+  ++session->commands_run;
+  if (session->reply_mode == ReplyMode::kSkipNext) session->reply_mode = ReplyMode::kSkipThis;
+
+  const Result<const Command*> command = resolve(arguments);
+  Status status = command.ok() ? check(*session, **command) : command.status();
+  if (!status.ok() && session->queue.open) session->queue.broken = true;
+  if (status.ok() && session->queue.open && ((*command)->flags & kNotQueued) == 0) {
+    status = enqueue(session, **command, arguments);
+  } else if (status.ok()) {
+    session->last_command = *command;
+    Call call{*this, *session, **command, arguments, {&output.bytes(), session->protocol}};
+    run(call);
+  }
+  if (!status.ok()) {
+    const std::string text = error_text(status);
+    statistics_.count_error(text);
+    if (command.ok()) ++statistics_.by_command[*command].rejected;
+    resp::ReplyWriter(&output.bytes(), session->protocol).error(text);
+  }
+  finish_reply(session);
+}
+
+// What CLIENT REPLY says about the reply, and the messages that came up for the session meanwhile.
+void Server::finish_reply(Session* session) {
+  current_ = nullptr;
+  if (session->reply_mode == ReplyMode::kOff || session->reply_mode == ReplyMode::kSkipThis)
+    session->output.empty_last();
+  if (session->reply_mode == ReplyMode::kSkipThis) session->reply_mode = ReplyMode::kOn;
+  for (const auto& [kind, bytes] : own_messages_) deliver(session, kind, bytes);
+  own_messages_.clear();
+}
+
+Status Server::check(const Session& session, const Command& command) const {
+  if (!session.authenticated && (command.flags & kNoAuth) == 0)
+    return refuse("NOAUTH Authentication required.");
+  if (session.queue.open && (command.flags & kNoMulti) != 0)
+    return refuse("ERR Command not allowed inside a transaction");
+  if (session.subscribed() && session.protocol == 2 && (command.flags & kWhileSubscribed) == 0) {
+    return refuse(
+        "ERR Can't execute '" + std::string(command.name) +
+        "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
+  }
+  return {};
+}
+
+Status Server::enqueue(Session* session, const Command& command,
+                       std::span<const std::string_view> arguments) {
+  Queue& queue = session->queue;
+  size_t bytes = 0;
+  for (const std::string_view argument : arguments) bytes += argument.size() + sizeof(std::string);
+  if (queue.commands.size() >= static_cast<size_t>(config_.max_queued_commands) ||
+      queue.bytes + bytes > static_cast<size_t>(config_.max_queued_bytes)) {
+    queue.broken = true;
+    return refuse("ERR too much between MULTI and EXEC");
+  }
+  queue.bytes += bytes;
+  queue.commands.push_back({&command, {arguments.begin(), arguments.end()}});
+  resp::ReplyWriter(&session->output.bytes(), session->protocol).simple("QUEUED");
+  return {};
+}
+
+void Server::run(Call& call) {
+  std::string& out = call.session.output.bytes();
+  const size_t begin = out.size();
+  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
+  if (call.command.flags & (kWrite | kReadOnly)) call.session.output.depends_on_store();
+  const Stopwatch stopwatch;
+  const Savepoint savepoint = turn_->savepoint();
+  Status status = expire_arguments(call);
+  if (status.ok()) status = call.command.run(call);
+  CommandStatistics& statistics = statistics_.by_command[&call.command];
+  if (status.ok()) {
+    send_events();
+  } else {
+    if (Status undone = turn_->rollback_to(savepoint); !undone.ok()) turn_->give_up(undone);
+    events_.clear();
+    out.resize(begin);
+    const std::string text = error_text(status);
+    statistics_.count_error(text);
+    ++statistics.failed;
+    call.reply.error(text);
+  }
+  const uint64_t us = stopwatch.elapsed_us();
+  ++statistics.calls;
+  statistics.us += us;
+  if (config_.slowlog_slower_than_us >= 0 && us >= static_cast<uint64_t>(config_.slowlog_slower_than_us) &&
+      (call.command.flags & kSkipSlowlog) == 0) {
+    slowlog_.add(now_ms(), us, call.arguments, call.session.address, call.session.name,
+                 static_cast<size_t>(config_.slowlog_max_len));
+  }
+}
+
+// While keys are due that have not been removed yet, a write to one of them must first tell that it expired.
+Status Server::expire_arguments(const Call& call) {
+  const KeyPositions& at = call.command.keys;
+  if ((call.command.flags & kWrite) == 0 || at.first == 0 || now_ms() < expirer_->wakeup_ms()) return {};
+  const auto size = static_cast<int>(call.size());
+  const int last = at.last < 0 ? size + at.last : at.last;
+  for (int i = at.first; i <= last && i < size; i += at.step) {
+    const std::string_view key = call[static_cast<size_t>(i)];
+    LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+    LAPSE_TRY_ASSIGN(const bool lapsed, keys->lapsed(key));
+    if (!lapsed || clock_->in_doubt()) continue;
+    LAPSE_TRY_ASSIGN(Keyspace * writable, call.write());
+    LAPSE_TRY(writable->erase(key));
+    ++statistics_.expired;
+    call.changed(kExpired, "expired", key);
+  }
+  return {};
+}
+
+// 1700000000.123456 [0 127.0.0.1:5555] "set" "key" "value"
+void Server::feed_monitors(const Call& call) {
+  char at[48];
+  std::snprintf(at, sizeof at, "%lld.%06lld", static_cast<long long>(now_ms() / 1000),
+                static_cast<long long>(now_ms() % 1000 * 1000));
+  std::string line =
+      std::string(at) + " [" + databases_->label(call.session.db) + " " + call.session.address + "]";
+  for (const std::string_view argument : call.arguments) line += " " + quoted(argument);
+  std::string bytes;
+  resp::ReplyWriter(&bytes, 2).simple(line);
+  for (const auto& [id, session] : sessions_) {
+    if (session->monitors) deliver(session.get(), Output::Kind::kPlain, bytes);
+  }
+}
+
+// ----------------------------------------------------------------------------------------------- Call
+
+int64_t Call::now_ms() const { return server.now_ms(); }
+
+Result<const Reader*> Call::read(int db) const { return server.turn().read(db); }
+Result<Keyspace*> Call::write(int db) const { return server.turn().write(db); }
+
+void Call::changed(uint32_t event_class, std::string_view event, std::string_view key, int db) const {
+  server.watchers().key_changed(db, key);
+  if (wanted(event_class)) server.add_event({event_class, event, db, std::string(key)});
+}
+
+void Call::told(uint32_t event_class, std::string_view event, std::string_view key) const {
+  if (wanted(event_class)) server.add_event({event_class, event, session.db, std::string(key)});
+}
+
+bool Call::wanted(uint32_t event_class) const { return (server.wanted_events() & event_class) != 0; }
+
+void Call::looked_up(std::string_view key, bool found) const {
+  Statistics& statistics = server.statistics();
+  ++(found ? statistics.hits : statistics.misses);
+  if (!found) told(kKeyMiss, "keymiss", key);
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,41 @@
+#include "server/expirer.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+
+namespace lapse::server {
+
+Result<uint64_t> Expirer::remove_due(int64_t now_ms, uint64_t limit, const Removed& removed) {
+  uint64_t gone = 0;
+  for (int db = 0; db < databases_->size() && gone < limit; ++db) {
+    LAPSE_TRY_ASSIGN(const int64_t next_ms, databases_->family(db).next_deadline());
+    if (now_ms < next_ms) continue;
+    LAPSE_TRY_ASSIGN(Keyspace * keys, turn_->write(db));
+    PurgeOptions options;
+    options.limit = limit - gone;
+    options.removed = [&](const RemovedKey& key) {
+      lag_ms_ = now_ms - key.deadline_ms;
+      longest_lag_ms_ = std::max(longest_lag_ms_, lag_ms_);
+      removed(db, key.key, key.deadline_ms);
+    };
+    LAPSE_TRY_ASSIGN(const PurgeResult result, keys->purge_expired(options));
+    gone += result.removed;
+  }
+  return gone;
+}
+
+Status Expirer::find_next() {
+  next_ms_ = kNever;
+  for (int db = 0; db < databases_->size(); ++db) {
+    const Result<int64_t> next_ms = databases_->family(db).next_deadline();
+    if (next_ms.ok()) {
+      next_ms_ = std::min(next_ms_, *next_ms);
+    } else if (next_ms.status().code() != StatusCode::kNotFound) {  // dropped: it has nothing that is due
+      return next_ms.status();
+    }
+  }
+  return {};
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,52 @@
+// Expirer: keys go at their deadline, not when someone happens by.
+//
+// It stands on the head of the expiry index. The loop sleeps no longer than until the next deadline (wakeup_ms), and the
+// turn that it wakes for begins with removing what is due, at most kPerTurn keys: when a million are due at once, clients
+// have their turns between the portions. What is due and not removed yet is hidden by the store in any case.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "lapse/status.h"
+#include "server/databases.h"
+#include "server/turn.h"
+
+namespace lapse::server {
+
+class Expirer {
+ public:
+  static constexpr uint64_t kPerTurn = 512;  // about a millisecond
+
+  Expirer(Databases* databases, Turn* turn) : databases_(databases), turn_(turn) {}
+
+  using Removed = std::function<void(int db, std::string_view key, int64_t deadline_ms)>;
+  // Removes up to `limit` keys that are due at `now_ms`, in this turn. Returns how many went.
+  Result<uint64_t> remove_due(int64_t now_ms, uint64_t limit, const Removed& removed);
+  // After each turn: looks where the head of the index is now.
+  Status find_next();
+
+  // The earliest deadline of all databases; kNever: there is none.
+  int64_t wakeup_ms() const { return next_ms_; }
+  bool is_due(int64_t now_ms) const { return enabled_ && now_ms >= next_ms_; }
+
+  // DEBUG SET-ACTIVE-EXPIRE.
+  void enable(bool enabled) { enabled_ = enabled; }
+  bool enabled() const { return enabled_; }
+
+  int64_t lag_ms() const { return lag_ms_; }  // how late the last key went
+  int64_t longest_lag_ms() const { return longest_lag_ms_; }
+  void reset_statistics() { longest_lag_ms_ = 0; }
+
+ private:
+  Databases* databases_;
+  Turn* turn_;
+  bool enabled_ = true;
+  int64_t next_ms_ = 0;  // not looked yet
+  int64_t lag_ms_ = 0;
+  int64_t longest_lag_ms_ = 0;
+};
+
+}  // namespace lapse::server

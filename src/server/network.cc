@@ -1,0 +1,315 @@
+#include "server/network.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/try.h"
+
+namespace lapse::server {
+
+namespace {
+
+constexpr int kEventsPerTurn = 1'024;
+constexpr int kTickMs =
+    100;  // how often idle clients are looked for, and the longest that the turn's clock stands still
+constexpr int kBacklog = 511;
+
+Status io_error(const std::string& what) {
+  return {StatusCode::kIoError, what + ": " + std::strerror(errno)};
+}
+
+std::string address_text(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    return std::string(text.data()) + ":" + std::to_string(ntohs(v4.sin_port));
+  }
+  if (address.ss_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+    inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+    return "[" + std::string(text.data()) + "]:" + std::to_string(ntohs(v6.sin6_port));
+  }
+  return "unix";
+}
+
+std::string local_address_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "?";
+  return address_text(address);
+}
+
+void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
+
+}  // namespace
+
+// ----------------------------------------------------------------------------------------- listening
+
+Network::Network(Server* server) : server_(server), scratch_(kReadBytes) {}
+
+Result<std::unique_ptr<Network>> Network::listen(Server* server) {
+  std::unique_ptr<Network> network(new Network(server));
+  network->epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  if (network->epoll_ < 0) return io_error("epoll_create1");
+
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  network->signals_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (network->signals_ < 0) return io_error("signalfd");
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (epoll_ctl(network->epoll_, EPOLL_CTL_ADD, network->signals_, &event) != 0) return io_error("epoll_ctl");
+
+  const Config& config = server->config();
+  if (config.port != 0) {
+    for (const std::string& address : config.bind) {
+      const bool optional = address.starts_with('-');  // as Redis has it: not every machine has IPv6
+      const Status status = network->listen_tcp(optional ? address.substr(1) : address);
+      if (!status.ok() && !optional) return status;
+    }
+  }
+  if (!config.unix_socket.empty()) LAPSE_TRY(network->listen_unix());
+  if (network->addresses_.empty())
+    return Status(StatusCode::kInvalidArgument, "nowhere to listen: port is 0, and there is no unixsocket");
+  return network;
+}
+
+Status Network::listen_tcp(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(server_->config().port);
+  if (const int error = getaddrinfo(address == "*" ? nullptr : address.c_str(), port.c_str(), &hints, &found);
+      error != 0) {
+    return {StatusCode::kInvalidArgument, "bind " + address + ": " + gai_strerror(error)};
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return io_error("socket");
+  set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (found->ai_family == AF_INET6) set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (::bind(fd, found->ai_addr, found->ai_addrlen) != 0 || ::listen(fd, kBacklog) != 0) {
+    const bool taken = errno == EADDRINUSE;
+    Status status = io_error("listening on " + address + ", port " + port);
+    ::close(fd);
+    return taken ? Status(StatusCode::kBusy, std::string(status.message())) : status;
+  }
+  addresses_.push_back(local_address_of(fd));
+  return add(fd, nullptr);
+}
+
+Status Network::listen_unix() {
+  const std::string& path = server_->config().unix_socket;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return {StatusCode::kInvalidArgument, "unixsocket: the path is too long"};
+  path.copy(address.sun_path, path.size());
+  unlink(path.c_str());
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return io_error("socket");
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(fd, kBacklog) != 0) {
+    Status status = io_error("listening on " + path);
+    ::close(fd);
+    return status;
+  }
+  addresses_.push_back(path);
+  return add(fd, nullptr);
+}
+
+Network::~Network() {
+  while (!sockets_.empty()) close(sockets_.begin()->second.get());
+  if (!server_->config().unix_socket.empty()) unlink(server_->config().unix_socket.c_str());
+  if (signals_ >= 0) ::close(signals_);
+  if (epoll_ >= 0) ::close(epoll_);
+}
+
+Status Network::add(int fd, Session* session) {
+  auto socket = std::make_unique<Socket>();
+  socket->fd = fd;
+  socket->session = session;
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.ptr = socket.get();
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+    Status status = io_error("epoll_ctl");
+    ::close(fd);
+    return status;
+  }
+  if (session != nullptr) by_session_[session] = socket.get();
+  sockets_[fd] = std::move(socket);
+  return {};
+}
+
+// ----------------------------------------------------------------------------------------- the loop
+
+Status Network::run() {
+  while (!server_->stopping()) turn(timeout_ms());
+  return server_->close();
+}
+
+int Network::timeout_ms() {
+  const int64_t wakeup_ms = server_->wakeup_ms();
+  if (wakeup_ms == kNever) return kTickMs;
+  return static_cast<int>(std::clamp<int64_t>(wakeup_ms - server_->real_now_ms(), 0, kTickMs));
+}
+
+void Network::turn(int timeout_ms) {
+  std::array<epoll_event, kEventsPerTurn> events;
+  const int ready = epoll_wait(epoll_, events.data(), kEventsPerTurn, timeout_ms);
+  server_->begin_turn();
+  for (int i = 0; i < ready; ++i) {
+    const epoll_event& event = events[static_cast<size_t>(i)];
+    auto* socket = static_cast<Socket*>(event.data.ptr);
+    if (socket == nullptr) {
+      server_->stop();
+    } else if (socket->session == nullptr) {
+      accept_all(socket->fd);
+    } else {
+      if (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read(socket);
+      if (event.events & EPOLLOUT) server_->note_written(socket->session);
+    }
+  }
+  server_->end_turn();
+  send_replies();
+  if (server_->now_ms() >= next_check_ms_) {
+    next_check_ms_ = server_->now_ms() + kTickMs;
+    drop_idle();
+  }
+}
+
+void Network::accept_all(int listener) {
+  for (;;) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    const int fd =
+        accept4(listener, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return;
+    admit(fd, address_text(address));
+  }
+}
+
+void Network::admit(int fd, std::string address) {
+  const Config& config = server_->config();
+  if (server_->sessions().size() >= static_cast<size_t>(config.max_clients)) {
+    constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
+    (void)!::send(fd, kFull.data(), kFull.size(), MSG_NOSIGNAL);
+    ::close(fd);
+    ++server_->statistics().connections_rejected;
+    return;
+  }
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  if (config.tcp_keepalive_seconds > 0) {
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(config.tcp_keepalive_seconds));
+  }
+  Session* session = server_->connect(std::move(address), local_address_of(fd));
+  if (!add(fd, session).ok()) server_->disconnect(session);
+}
+
+void Network::read(Socket* socket) {
+  const ssize_t got = recv(socket->fd, scratch_.data(), scratch_.size(), 0);
+  if (got > 0) {
+    server_->receive(socket->session, {scratch_.data(), static_cast<size_t>(got)});
+  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    server_->drop(socket->session);
+  }
+}
+
+void Network::send_replies() {
+  for (Session* session : server_->take_written()) {
+    if (const auto at = by_session_.find(session); at != by_session_.end()) flush(at->second);
+  }
+}
+
+void Network::flush(Socket* socket) {
+  Session* session = socket->session;
+  while (!session->gone && session->output.pending_bytes() > 0) {
+    const std::string_view unsent = session->output.unsent();
+    const ssize_t sent = ::send(socket->fd, unsent.data(), unsent.size(), MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EAGAIN || errno == EINTR) break;
+      return close(socket);
+    }
+    session->output.sent(static_cast<size_t>(sent));
+    server_->statistics().bytes_out += static_cast<uint64_t>(sent);
+  }
+  if (session->gone || over_output_limit(socket)) return close(socket);
+  const bool pending = session->output.pending_bytes() > 0;
+  if (session->closing && !pending) return close(socket);
+  watch_for_writing(socket, pending);
+}
+
+void Network::watch_for_writing(Socket* socket, bool wanted) {
+  if (socket->writable_wanted == wanted) return;
+  socket->writable_wanted = wanted;
+  epoll_event event{};
+  // A client that is being closed has said what it had to say.
+  event.events = (socket->session->closing ? 0U : EPOLLIN) | (wanted ? EPOLLOUT : 0U);
+  event.data.ptr = socket;
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, socket->fd, &event);
+}
+
+bool Network::over_output_limit(Socket* socket) {
+  const Session& session = *socket->session;
+  const Config& config = server_->config();
+  const OutputLimit& limit =
+      session.subscribed() || session.monitors ? config.pubsub_output : config.normal_output;
+  const size_t pending = session.output.pending_bytes();
+  bool over = limit.hard_bytes > 0 && pending > limit.hard_bytes;
+  if (limit.soft_bytes > 0 && pending > limit.soft_bytes) {
+    if (socket->over_soft_limit_since_ms == 0) socket->over_soft_limit_since_ms = server_->now_ms();
+    over |= server_->now_ms() - socket->over_soft_limit_since_ms >= limit.soft_seconds * 1000;
+  } else {
+    socket->over_soft_limit_since_ms = 0;
+  }
+  if (over) ++server_->statistics().clients_over_output_limit;
+  return over;
+}
+
+void Network::drop_idle() {
+  const Config& config = server_->config();
+  const int64_t now_ms = server_->now_ms();
+  std::vector<Socket*> to_close;
+  for (const auto& [session, socket] : by_session_) {
+    const int64_t idle_ms = now_ms - session->active_at_ms;
+    const bool half = !session->input.empty();
+    const bool idle =
+        config.timeout_seconds > 0 && idle_ms > config.timeout_seconds * 1000 && !session->subscribed();
+    const bool stuck = half && config.half_command_timeout_seconds > 0 &&
+                       idle_ms > config.half_command_timeout_seconds * 1000;
+    if (idle || stuck || over_output_limit(socket)) to_close.push_back(socket);
+  }
+  for (Socket* socket : to_close) close(socket);
+}
+
+void Network::close(Socket* socket) {
+  if (socket->session != nullptr) {
+    by_session_.erase(socket->session);
+    server_->disconnect(socket->session);
+  }
+  ::close(socket->fd);
+  sockets_.erase(socket->fd);
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,72 @@
+// Network: sockets around a Server. One thread, one epoll; one turn of the loop is one turn of the server:
+//
+//   wait for sockets, the next deadline or a signal
+//   read what each ready socket has, up to kReadBytes, and let the server run it
+//   commit, then send the replies
+//
+// So whatever arrived together shares a commit, and at durability full a sync. A socket that does not take its replies is
+// asked again when it can; what has piled up for it is limited by client-output-buffer-limit.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lapse/status.h"
+#include "server/server.h"
+
+namespace lapse::server {
+
+class Network {
+ public:
+  static constexpr size_t kReadBytes = 64 << 10;  // of one client in one turn
+
+  // Listens where the server's config says. kInvalidArgument, kBusy (the port is taken), kIoError.
+  static Result<std::unique_ptr<Network>> listen(Server* server);
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  // Serves until SIGTERM or SIGINT comes, or a client says SHUTDOWN.
+  Status run();
+  // Where it listens: "127.0.0.1:6379", "/run/lapse.sock".
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+ private:
+  struct Socket {
+    int fd = -1;
+    Session* session = nullptr;  // null: it listens
+    bool writable_wanted = false;
+    int64_t over_soft_limit_since_ms = 0;  // 0: it is not
+  };
+
+  explicit Network(Server* server);
+  Status listen_tcp(const std::string& address);
+  Status listen_unix();
+  Status add(int fd, Session* session);
+  void turn(int timeout_ms);
+  int timeout_ms();
+  void accept_all(int listener);
+  void admit(int fd, std::string address);
+  void read(Socket* socket);
+  void flush(Socket* socket);
+  void send_replies();
+  void watch_for_writing(Socket* socket, bool wanted);
+  bool over_output_limit(Socket* socket);
+  void drop_idle();
+  void close(Socket* socket);
+
+  Server* server_;
+  int epoll_ = -1;
+  int signals_ = -1;
+  std::vector<std::string> addresses_;
+  std::unordered_map<int, std::unique_ptr<Socket>> sockets_;
+  std::unordered_map<const Session*, Socket*> by_session_;
+  std::vector<char> scratch_;
+  int64_t next_check_ms_ = 0;
+};
+
+}  // namespace lapse::server

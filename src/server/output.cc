@@ -1,0 +1,39 @@
+#include "server/output.h"
+
+namespace lapse::server {
+
+namespace {
+constexpr size_t kKeptBytes = 64 << 10;  // an empty buffer larger than this is given back
+}
+
+void Output::drop_last() {
+  empty_last();
+  pieces_.pop_back();
+}
+
+void Output::settle_failed(std::string_view error_line) {
+  if (pieces_.empty()) return;
+  std::string settled = bytes_.substr(0, pieces_.front().begin);
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const size_t end = i + 1 < pieces_.size() ? pieces_[i + 1].begin : bytes_.size();
+    const std::string_view piece = std::string_view(bytes_).substr(pieces_[i].begin, end - pieces_[i].begin);
+    if (pieces_[i].kind == Kind::kPlain) settled.append(piece);
+    // A reply that was kept back (CLIENT REPLY OFF) stays away.
+    if (pieces_[i].kind == Kind::kOfStore && !piece.empty()) settled.append(error_line);
+  }
+  bytes_ = std::move(settled);
+  pieces_.clear();
+}
+
+void Output::sent(size_t bytes) {
+  sent_ += bytes;
+  if (sent_ < bytes_.size()) return;
+  sent_ = 0;
+  if (bytes_.capacity() > kKeptBytes) {
+    std::string().swap(bytes_);
+  } else {
+    bytes_.clear();
+  }
+}
+
+}  // namespace lapse::server

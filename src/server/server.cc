@@ -1,0 +1,220 @@
+#include "server/server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/try.h"
+#include "store/guarded_clock.h"
+
+namespace lapse::server {
+
+// ------------------------------------------------------------------------------- opening and closing
+
+Result<std::unique_ptr<Server>> Server::open(const Config& config, Clock* clock) {
+  std::unique_ptr<Server> server(new Server(config));
+  LAPSE_TRY(server->open_store(clock));
+  return server;
+}
+
+Status Server::open_store(Clock* clock) {
+  if (clock == nullptr) {
+    guarded_clock_ = std::make_unique<internal::GuardedClock>(WallClock::instance(), BootClock::instance());
+    clock = guarded_clock_.get();
+  }
+  clock_.emplace(clock);
+  Options options;
+  options.clock = &*clock_;
+  options.durability = config_.durability;
+  options.buffer_bytes = static_cast<size_t>(config_.buffer_bytes);
+  options.background_drain = true;
+  options.default_family.counted = true;
+  LAPSE_TRY_ASSIGN(Store store, config_.file.empty() ? Store::open_in_memory(options)
+                                                     : Store::open(config_.file, options));
+  store_.emplace(std::move(store));
+  LAPSE_TRY_ASSIGN(Databases databases, Databases::open(&*store_, static_cast<int>(config_.databases)));
+  databases_.emplace(std::move(databases));
+  turn_.emplace(&*store_, &*databases_);
+  expirer_.emplace(&*databases_, &*turn_);
+  LAPSE_TRY(expirer_->find_next());
+  wanted_events_ = parse_event_classes(config_.notify_keyspace_events).value_or(0);
+  started_at_ms_ = now_ms();
+  return {};
+}
+
+Server::~Server() {
+  if (store_) (void)close();
+}
+
+Status Server::close() {
+  Status status = turn_ ? turn_->commit() : Status();
+  expirer_.reset();
+  turn_.reset();
+  databases_.reset();
+  Status closed = store_->close();
+  store_.reset();
+  return status.ok() ? closed : status;
+}
+
+// ------------------------------------------------------------------------------------------ sessions
+
+Session* Server::connect(std::string address, std::string local_address) {
+  auto session = std::make_unique<Session>(++last_session_id_);
+  session->address = std::move(address);
+  session->local_address = std::move(local_address);
+  session->connected_at_ms = session->active_at_ms = now_ms();
+  begin_session(session.get());
+  ++statistics_.connections;
+  Session* raw = session.get();
+  sessions_.emplace(raw->id, std::move(session));
+  return raw;
+}
+
+void Server::begin_session(Session* session) {
+  if (std::exchange(session->monitors, false)) --monitors_;
+  pubsub_.forget(session);
+  watchers_.unwatch(session);
+  session->queue = Queue();
+  session->db = 0;
+  session->protocol = 2;
+  session->name.clear();
+  session->reply_mode = ReplyMode::kOn;
+  session->no_evict = session->no_touch = false;
+  session->authenticated = config_.requirepass.empty();
+}
+
+void Server::monitor(Session* session) {
+  if (!std::exchange(session->monitors, true)) ++monitors_;
+}
+
+void Server::disconnect(Session* session) {
+  begin_session(session);
+  std::erase(written_, session);
+  sessions_.erase(session->id);
+}
+
+Session* Server::find_session(uint64_t id) const {
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() ? nullptr : at->second.get();
+}
+
+void Server::close_later(Session* session) {
+  session->closing = true;
+  note_written(session);
+}
+
+void Server::drop(Session* session) {
+  session->gone = session->closing = true;
+  note_written(session);
+}
+
+void Server::note_written(Session* session) {
+  if (!std::exchange(session->has_output, true)) written_.push_back(session);
+}
+
+// --------------------------------------------------------------------------------------------- turns
+
+void Server::begin_turn() {
+  clock_->advance();
+  ++statistics_.turns;
+  remove_due();
+  if (waiting_.empty() || now_ms() < paused_until_ms_) return;
+  for (const uint64_t id : std::exchange(waiting_, {})) {
+    if (Session* session = find_session(id)) receive(session, {});
+  }
+}
+
+void Server::remove_due() {
+  if (!expirer_->is_due(now_ms())) return;
+  const Result<uint64_t> removed = expirer_->remove_due(
+      now_ms(), Expirer::kPerTurn, [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
+        watchers_.key_changed(db, key);
+        add_event({kExpired, "expired", db, std::string(key)});
+      });
+  if (removed.ok()) {
+    statistics_.expired += *removed;
+    send_events();
+  } else {
+    // The store hides what is due in any case; writes of clients will be told what is wrong.
+    events_.clear();
+    turn_->give_up(removed.status());
+  }
+}
+
+void Server::end_turn() {
+  const bool wrote = turn_->writes();
+  const Status status = turn_->commit();
+  if (wrote && status.ok()) ++statistics_.commits;
+  if (status.ok()) {
+    for (Session* session : written_) session->output.settle();
+    watchers_.turn_committed();
+  } else {
+    std::string line;
+    resp::ReplyWriter(&line, 2).error(error_text(status));
+    for (Session* session : written_) session->output.settle_failed(line);
+    watchers_.turn_failed();
+  }
+  if (wrote || now_ms() >= expirer_->wakeup_ms()) (void)expirer_->find_next();
+}
+
+std::vector<Session*> Server::take_written() {
+  for (Session* session : written_) session->has_output = false;
+  return std::exchange(written_, {});
+}
+
+int64_t Server::wakeup_ms() {
+  // While the clock is in doubt, nothing is removed: being due is no reason to wake up then.
+  const bool removes = expirer_->enabled() && !clock_->in_doubt();
+  int64_t wakeup_ms = removes ? expirer_->wakeup_ms() : kNever;
+  if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, paused_until_ms_);
+  return wakeup_ms;
+}
+
+void Server::pause(int64_t until_ms, bool writes_only) {
+  paused_until_ms_ = until_ms;
+  pause_writes_only_ = writes_only;
+}
+
+void Server::unpause() { paused_until_ms_ = 0; }
+
+// ------------------------------------------------------------------------------------------ messages
+
+void Server::deliver(Session* to, Output::Kind kind, std::string_view bytes) {
+  if (to == current_) {
+    own_messages_.emplace_back(kind, bytes);
+    return;
+  }
+  to->output.begin(kind);
+  to->output.bytes().append(bytes);
+  note_written(to);
+}
+
+size_t Server::publish(std::string_view channel, std::string_view message, Output::Kind kind) {
+  return pubsub_.publish(channel, [&](Session& to, const std::string* pattern) {
+    std::string bytes;
+    resp::ReplyWriter writer(&bytes, to.protocol);
+    writer.push(pattern ? 4 : 3);
+    writer.bulk(pattern ? "pmessage" : "message");
+    if (pattern) writer.bulk(*pattern);
+    writer.bulk(channel);
+    writer.bulk(message);
+    deliver(&to, kind, bytes);
+  });
+}
+
+// Redis tells the key's channel first.
+void Server::send_events() {
+  if (!pubsub_.empty()) {
+    for (const Event& event : events_) {
+      if ((wanted_events_ & event.event_class) == 0) continue;
+      const std::string label = databases_->label(event.db);
+      if (wanted_events_ & kKeyspace)
+        publish("__keyspace@" + label + "__:" + event.key, event.name, Output::Kind::kNotification);
+      if (wanted_events_ & kKeyevent)
+        publish("__keyevent@" + label + "__:" + std::string(event.name), event.key,
+                Output::Kind::kNotification);
+    }
+  }
+  events_.clear();
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,154 @@
+// Server: sessions, commands and turns over a store. It knows no sockets: network.h drives it, and so do tests, by hand:
+//
+//   server.begin_turn();
+//   server.receive(session, "*1\r\n$4\r\nPING\r\n");      // any number of these
+//   server.end_turn();                                    // commits; now the replies may leave
+//   for (Session* written : server.take_written()) send(written->output.unsent());
+//
+// One thread.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "lapse/store.h"
+#include "server/call.h"
+#include "server/config.h"
+#include "server/databases.h"
+#include "server/events.h"
+#include "server/expirer.h"
+#include "server/pubsub.h"
+#include "server/scan_cursors.h"
+#include "server/session.h"
+#include "server/slowlog.h"
+#include "server/statistics.h"
+#include "server/turn.h"
+#include "server/turn_clock.h"
+#include "server/watchers.h"
+
+namespace lapse::server {
+
+class Server {
+ public:
+  // Opens the store that the config names. `clock` is for tests: without one, the system's, guarded against leaps.
+  static Result<std::unique_ptr<Server>> open(const Config& config, Clock* clock = nullptr);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  // Commits what is open, and closes the store.
+  Status close();
+
+  // --- sessions
+
+  Session* connect(std::string address, std::string local_address);
+  void disconnect(Session* session);  // it is gone after this
+  const std::map<uint64_t, std::unique_ptr<Session>>& sessions() const { return sessions_; }
+  Session* find_session(uint64_t id) const;
+  // To be closed when its output has gone; or at once.
+  void close_later(Session* session);
+  void drop(Session* session);
+
+  // --- turns
+
+  // Takes the time, removes keys that are due, lets sessions go on that had to wait.
+  void begin_turn();
+  // Runs the commands that these bytes complete.
+  void receive(Session* session, std::string_view bytes);
+  // Commits; settles every reply and notification of the turn.
+  void end_turn();
+  // Sessions that have output, or that are to be closed, since the last call.
+  std::vector<Session*> take_written();
+  void note_written(Session* session);
+  // When the next turn must begin at the latest, by now_ms(); kNever: when there is input.
+  int64_t wakeup_ms();
+  int64_t now_ms() { return clock_->now_ms(); }  // of the turn
+  int64_t real_now_ms() { return clock_->real_now_ms(); }
+
+  // --- for commands
+
+  Config& config() { return config_; }
+  Store& store() { return *store_; }
+  Databases& databases() { return *databases_; }
+  Turn& turn() { return *turn_; }
+  Expirer& expirer() { return *expirer_; }
+  PubSub& pubsub() { return pubsub_; }
+  Watchers& watchers() { return watchers_; }
+  Statistics& statistics() { return statistics_; }
+  Slowlog& slowlog() { return slowlog_; }
+  ScanCursors& scan_cursors() { return scan_cursors_; }
+  int64_t started_at_ms() const { return started_at_ms_; }
+
+  // Runs a call under a savepoint: what fails is undone, and its reply is the error. The call's events go out.
+  void run(Call& call);
+  void add_event(Event event) { events_.push_back(std::move(event)); }
+  uint32_t wanted_events() const { return wanted_events_; }
+  void want_events(uint32_t classes) { wanted_events_ = classes; }
+  // Puts a message into another session's output, or behind the present reply of its own.
+  void deliver(Session* to, Output::Kind kind, std::string_view bytes);
+  // To those who have subscribed. Returns how many.
+  size_t publish(std::string_view channel, std::string_view message, Output::Kind kind);
+  // CLIENT PAUSE.
+  void pause(int64_t until_ms, bool writes_only);
+  void unpause();
+  // MONITOR.
+  void monitor(Session* session);
+  // SHUTDOWN: the network stops after this turn.
+  void stop() { stopping_ = true; }
+  bool stopping() const { return stopping_; }
+  // The part of HELLO, AUTH and RESET that all sessions begin with.
+  void begin_session(Session* session);
+
+ private:
+  explicit Server(const Config& config) : config_(config) {}
+  Status open_store(Clock* clock);
+
+  size_t run_commands(Session* session, std::string_view bytes);
+  bool must_wait(const Session& session, const Command* command);
+  void execute(Session* session, std::span<const std::string_view> arguments);
+  Status check(const Session& session, const Command& command) const;
+  Status enqueue(Session* session, const Command& command, std::span<const std::string_view> arguments);
+  void finish_reply(Session* session);
+  void feed_monitors(const Call& call);
+  Status expire_arguments(const Call& call);
+  void send_events();
+  void remove_due();
+  resp::RequestParser::Limits limits_of(const Session& session) const;
+
+  Config config_;
+  std::unique_ptr<Clock> guarded_clock_;
+  std::optional<TurnClock> clock_;
+  std::optional<Store> store_;
+  std::optional<Databases> databases_;
+  std::optional<Turn> turn_;
+  std::optional<Expirer> expirer_;
+
+  std::map<uint64_t, std::unique_ptr<Session>> sessions_;
+  uint64_t last_session_id_ = 0;
+  PubSub pubsub_;
+  Watchers watchers_;
+  Statistics statistics_;
+  Slowlog slowlog_;
+  ScanCursors scan_cursors_;
+
+  uint32_t wanted_events_ = 0;
+  std::vector<Event> events_;                                       // of the command being run
+  Session* current_ = nullptr;                                      // whose command is being run
+  std::vector<std::pair<Output::Kind, std::string>> own_messages_;  // for it, behind its reply
+  std::vector<Session*> written_;
+  std::vector<uint64_t> waiting_;  // sessions that have whole commands which a pause keeps back
+  size_t monitors_ = 0;
+  int64_t paused_until_ms_ = 0;
+  bool pause_writes_only_ = false;
+  int64_t started_at_ms_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace lapse::server

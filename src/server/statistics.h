@@ -1,0 +1,43 @@
+// Statistics: what INFO tells that no other part of the server keeps.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "server/command.h"
+
+namespace lapse::server {
+
+struct CommandStatistics {
+  uint64_t calls = 0;
+  uint64_t us = 0;
+  uint64_t rejected = 0;  // before they ran
+  uint64_t failed = 0;
+};
+
+struct Statistics {
+  uint64_t connections = 0;
+  uint64_t connections_rejected = 0;
+  uint64_t commands = 0;
+  uint64_t turns = 0;
+  uint64_t commits = 0;
+  uint64_t bytes_in = 0;
+  uint64_t bytes_out = 0;
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+  uint64_t misses_by_expiry = 0;
+  uint64_t expired = 0;  // keys that went at their deadline
+  uint64_t purged = 0;   // of them, by PURGE
+  uint64_t error_replies = 0;
+  uint64_t clients_over_query_limit = 0;
+  uint64_t clients_over_output_limit = 0;
+  std::unordered_map<const Command*, CommandStatistics> by_command;
+  std::map<std::string, uint64_t> errors_by_code;  // "ERR", "WRONGTYPE", …; bounded
+
+  void count_error(std::string_view text);
+};
+
+}  // namespace lapse::server

@@ -1,0 +1,123 @@
+#include "server/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+namespace lapse::server {
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return to_small(x) == to_small(y); });
+}
+
+std::string small_letters(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(), to_small);
+  return small;
+}
+
+std::optional<int64_t> to_integer(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || (digits[0] == '0' && text.size() > 1)) return std::nullopt;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<double> to_real(std::string_view text) {
+  if (text.empty() || text.front() == ' ' || text.size() > 255) return std::nullopt;
+  const std::string terminated(text);
+  if (terminated.find('\0') != std::string::npos) return std::nullopt;
+  char* end = nullptr;
+  const double number = std::strtod(terminated.c_str(), &end);
+  if (end != terminated.c_str() + terminated.size() || std::isnan(number)) return std::nullopt;
+  return number;
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::string_view kShort = "\n\r\t\a\b";
+  constexpr std::string_view kLetters = "nrtab";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (const size_t at = kShort.find(c); at != std::string_view::npos) {
+      out += {'\\', kLetters[at]};
+    } else if (code < 0x20 || code >= 0x7f) {
+      out += {'\\', 'x', kHex[code >> 4], kHex[code & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+namespace {
+
+// Whether `c` is in the class that begins behind '[' at `*at`; moves it onto the closing bracket, or the end.
+bool in_class(std::string_view pattern, size_t* at, char c) {
+  const auto folded = [](char x) { return static_cast<unsigned char>(x); };
+  const bool negated = *at < pattern.size() && pattern[*at] == '^';
+  if (negated) ++*at;
+  bool found = false;
+  for (; *at < pattern.size() && pattern[*at] != ']'; ++*at) {
+    if (pattern[*at] == '\\' && *at + 1 < pattern.size()) {
+      ++*at;
+      found |= pattern[*at] == c;
+    } else if (*at + 2 < pattern.size() && pattern[*at + 1] == '-') {
+      const auto [low, high] = std::minmax(folded(pattern[*at]), folded(pattern[*at + 2]));
+      found |= low <= folded(c) && folded(c) <= high;
+      *at += 2;
+    } else {
+      found |= pattern[*at] == c;
+    }
+  }
+  return found != negated;
+}
+
+// Whether one character, at *at of the pattern and not '*', matches; moves behind it.
+bool matches_one(std::string_view pattern, size_t* at, char c) {
+  bool matches = true;
+  if (pattern[*at] == '[') {
+    ++*at;
+    matches = in_class(pattern, at, c);
+  } else if (pattern[*at] != '?') {
+    if (pattern[*at] == '\\' && *at + 1 < pattern.size()) ++*at;
+    matches = pattern[*at] == c;
+  }
+  *at = std::min(*at + 1, pattern.size());
+  return matches;
+}
+
+}  // namespace
+
+// Without recursion: only the last '*' is ever tried again, so the cost is at most pattern times text.
+bool matches_glob(std::string_view pattern, std::string_view text, bool any_case) {
+  if (any_case) return matches_glob(small_letters(pattern), small_letters(text), false);
+  size_t in_pattern = 0;
+  size_t in_text = 0;
+  size_t star = std::string_view::npos;  // behind the last '*'
+  size_t star_text = 0;                  // how far it reaches at present
+  while (in_text < text.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = ++in_pattern;
+      star_text = in_text;
+    } else if (in_pattern < pattern.size() && matches_one(pattern, &in_pattern, text[in_text])) {
+      ++in_text;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star;
+      in_text = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (in_pattern < pattern.size() && pattern[in_pattern] == '*') ++in_pattern;
+  return in_pattern == pattern.size();
+}
+
+}  // namespace lapse::server

@@ -1,0 +1,64 @@
+#include "server/turn.h"
+
+#include <utility>
+
+#include "base/try.h"
+
+namespace lapse::server {
+
+Result<const Reader*> Turn::read(int db) {
+  if (transaction_) {
+    LAPSE_TRY_ASSIGN(Keyspace * keys, write(db));
+    return static_cast<const Reader*>(keys);
+  }
+  if (!snapshot_) {
+    LAPSE_TRY_ASSIGN(Snapshot snapshot, store_->snapshot());
+    snapshot_.emplace(std::move(snapshot));
+  }
+  const auto at = static_cast<size_t>(db);
+  if (readers_.size() <= at) readers_.resize(at + 1);
+  if (!readers_[at]) readers_[at].emplace(snapshot_->in(databases_->family(db)));
+  return &*readers_[at];
+}
+
+Result<Keyspace*> Turn::write(int db) {
+  LAPSE_TRY(begin_transaction());
+  const auto at = static_cast<size_t>(db);
+  if (writers_.size() <= at) writers_.resize(at + 1);
+  if (!writers_[at]) writers_[at].emplace(transaction_->in(databases_->family(db)));
+  return static_cast<Keyspace*>(&*writers_[at]);
+}
+
+Result<Transaction*> Turn::transaction() {
+  LAPSE_TRY(begin_transaction());
+  return &*transaction_;
+}
+
+Status Turn::begin_transaction() {
+  if (transaction_) return {};
+  LAPSE_TRY_ASSIGN(Transaction transaction, store_->begin());
+  transaction_.emplace(std::move(transaction));
+  readers_.clear();
+  snapshot_.reset();
+  return {};
+}
+
+Status Turn::rollback_to(Savepoint savepoint) {
+  return transaction_ ? transaction_->rollback_to(savepoint) : Status();
+}
+
+Status Turn::commit() {
+  Status status = std::exchange(failure_, Status());
+  if (transaction_ && status.ok()) status = transaction_->commit().status();
+  forget_handles();
+  return status;
+}
+
+void Turn::forget_handles() {
+  readers_.clear();
+  writers_.clear();
+  snapshot_.reset();
+  transaction_.reset();
+}
+
+}  // namespace lapse::server

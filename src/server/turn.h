@@ -1,0 +1,51 @@
+// Turn: what the commands of one turn of the loop have in common: one reading of the clock, one view of the store, one
+// commit.
+//
+// As long as they only read, they read a snapshot, and no writer is taken. With the first write a transaction begins, and
+// from then on all of them read and write in it, in order, each under a savepoint of its own.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lapse/store.h"
+#include "server/databases.h"
+
+namespace lapse::server {
+
+class Turn {
+ public:
+  Turn(Store* store, Databases* databases) : store_(store), databases_(databases) {}
+
+  // Both answer handles that are good until the turn's next change of kind, or its end.
+  Result<const Reader*> read(int db);
+  Result<Keyspace*> write(int db);
+  // For what a family alone cannot do. Begins the transaction.
+  Result<Transaction*> transaction();
+
+  bool writes() const { return transaction_.has_value(); }
+  // What a command may go back to: a turn that has not written yet goes back to nothing written.
+  Savepoint savepoint() const { return transaction_ ? transaction_->savepoint() : Savepoint{}; }
+  Status rollback_to(Savepoint savepoint);
+
+  // Lets the turn's commit fail with this error: what it holds cannot be trusted.
+  void give_up(const Status& why) { failure_ = why; }
+  // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it.
+  Status commit();
+
+ private:
+  Status begin_transaction();
+  void forget_handles();
+
+  Store* store_;
+  Databases* databases_;
+  Status failure_;
+  std::optional<Snapshot> snapshot_;
+  std::optional<Transaction> transaction_;
+  std::vector<std::optional<Reader>> readers_;  // by database
+  std::vector<std::optional<Family>> writers_;
+};
+
+}  // namespace lapse::server

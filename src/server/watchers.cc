@@ -1,0 +1,48 @@
+#include "server/watchers.h"
+
+#include <algorithm>
+
+namespace lapse::server {
+
+void Watchers::watch(Session* session, int db, std::string_view key, int64_t deadline_ms) {
+  DbKey watched{db, std::string(key)};
+  if (!by_key_[watched].insert(session).second) return;
+  session->watches.keys.push_back({std::move(watched), deadline_ms});
+}
+
+void Watchers::unwatch(Session* session) {
+  for (const auto& watched : session->watches.keys) {
+    const auto at = by_key_.find(watched.key);
+    if (at == by_key_.end()) continue;
+    at->second.erase(session);
+    if (at->second.empty()) by_key_.erase(at);
+  }
+  session->watches = Watches();
+  std::erase(marked_in_turn_, session);
+}
+
+void Watchers::mark(Session* session) {
+  if (session->watches.touched) return;
+  session->watches.touched = true;
+  marked_in_turn_.push_back(session);
+}
+
+void Watchers::key_changed(int db, std::string_view key) {
+  if (by_key_.empty()) return;
+  const auto at = by_key_.find(DbKey{db, std::string(key)});
+  if (at == by_key_.end()) return;
+  for (Session* session : at->second) mark(session);
+}
+
+void Watchers::database_changed(int db) {
+  for (auto at = by_key_.lower_bound(DbKey{db, ""}); at != by_key_.end() && at->first.db == db; ++at) {
+    for (Session* session : at->second) mark(session);
+  }
+}
+
+void Watchers::turn_failed() {
+  for (Session* session : marked_in_turn_) session->watches.touched = false;
+  marked_in_turn_.clear();
+}
+
+}  // namespace lapse::server
