@@ -15,9 +15,10 @@ struct Table {
   std::unordered_map<std::string_view, const Command*> by_name;
 
   Table() {
-    for (const auto& family : {connection_commands(), client_commands(), string_commands(), bit_commands(),
-                               key_commands(), scan_commands(), transaction_commands(), pubsub_commands(),
-                               introspection_commands(), lapse_commands(), absent_commands()}) {
+    for (const auto& family :
+         {connection_commands(), client_commands(), string_commands(), bit_commands(), key_commands(),
+          scan_commands(), transaction_commands(), pubsub_commands(), introspection_commands(),
+          past_commands(), expiry_commands(), family_commands(), absent_commands()}) {
       for (const Command& command : family) {
         all.push_back(&command);
         by_name.emplace(command.name, &command);

@@ -36,6 +36,8 @@ Result<Databases> Databases::open(Store* store, int numbered) {
     LAPSE_TRY_ASSIGN(Family family, counted_family(store, name));
     databases.families_.push_back({std::move(name), std::move(family)});
   }
+  LAPSE_TRY_ASSIGN(const std::vector<std::string> names, store->list_families());
+  for (const std::string& name : names) LAPSE_TRY(databases.find(name));
   return databases;
 }
 

@@ -2,7 +2,7 @@
 //
 //   0          the default family: what a program that embeds the store has there, clients see in database 0
 //   1 … n-1    the families "db1" … "db15"; they keep a count, so that DBSIZE costs nothing
-//   n …        any other family, once someone has selected it by its name
+//   n …        the other families, which are selected by their names
 
 #pragma once
 
@@ -17,7 +17,7 @@ namespace lapse::server {
 
 class Databases {
  public:
-  // Makes the numbered ones that are not there.
+  // Makes the numbered ones that are not there, and finds the others.
   static Result<Databases> open(Store* store, int numbered);
 
   int numbered() const { return numbered_; }

@@ -23,8 +23,10 @@ class Expirer {
   Expirer(Databases* databases, Turn* turn) : databases_(databases), turn_(turn) {}
 
   using Removed = std::function<void(int db, std::string_view key, int64_t deadline_ms)>;
-  // Removes up to `limit` keys that are due at `now_ms`, in this turn. Returns how many went.
-  Result<uint64_t> remove_due(int64_t now_ms, uint64_t limit, const Removed& removed);
+  // Removes up to `limit` keys that are due at `now_ms`, in this turn. Returns how many went; `more_due`, if given, is
+  // told whether there are more.
+  Result<uint64_t> remove_due(int64_t now_ms, uint64_t limit, const Removed& removed,
+                              bool* more_due = nullptr);
   // After each turn: looks where the head of the index is now.
   Status find_next();
 
@@ -41,6 +43,8 @@ class Expirer {
   void reset_statistics() { longest_lag_ms_ = 0; }
 
  private:
+  Result<int64_t> next_deadline(int db) const;
+
   Databases* databases_;
   Turn* turn_;
   bool enabled_ = true;

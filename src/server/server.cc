@@ -156,6 +156,22 @@ void Server::end_turn() {
   if (wrote || now_ms() >= expirer_->wakeup_ms()) (void)expirer_->find_next();
 }
 
+Status Server::commit_so_far() {
+  if (!turn_->writes()) {
+    turn_->refresh();
+    return {};
+  }
+  if (const Status status = turn_->commit(); !status.ok()) {
+    turn_->give_up(status);
+    return status;
+  }
+  ++statistics_.commits;
+  for (Session* session : written_) session->output.settle();
+  watchers_.turn_committed();
+  if (current_ != nullptr) current_->output.begin(Output::Kind::kOfStore);  // the reply that is being made
+  return {};
+}
+
 std::vector<Session*> Server::take_written() {
   for (Session* session : written_) session->has_output = false;
   return std::exchange(written_, {});

@@ -64,6 +64,9 @@ class Server {
   void receive(Session* session, std::string_view bytes);
   // Commits; settles every reply and notification of the turn.
   void end_turn();
+  // For what the store does outside of transactions only: commits what the turn has done so far, and settles it. The turn
+  // goes on after it. If it fails, so does the whole turn.
+  Status commit_so_far();
   // Sessions that have output, or that are to be closed, since the last call.
   std::vector<Session*> take_written();
   void note_written(Session* session);

@@ -30,6 +30,8 @@ class Turn {
   Savepoint savepoint() const { return transaction_ ? transaction_->savepoint() : Savepoint{}; }
   Status rollback_to(Savepoint savepoint);
 
+  // Lets go of what it reads, so that the next read sees what has been changed beside the turn. REQUIRES: !writes()
+  void refresh() { forget_handles(); }
   // Lets the turn's commit fail with this error: what it holds cannot be trusted.
   void give_up(const Status& why) { failure_ = why; }
   // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it.
