@@ -9,19 +9,26 @@ namespace lapse::resp {
 namespace {
 
 constexpr size_t kMaxLengthLine = 64UL << 10;  // of "*3" or "$12"; what is longer is no number
+constexpr size_t kKeptArguments = 1'024;       // room for more is given back
 
-// A line that ends in \r\n, without it; nothing if the end has not come.
-std::optional<std::string_view> line_at(std::string_view bytes, size_t position) {
-  const size_t end = bytes.find('\r', position);
-  if (end == std::string_view::npos || end + 1 >= bytes.size()) return std::nullopt;
-  return bytes.substr(position, end - position);
-}
-
+// As Redis reads lengths: no plus, no blanks, no zero in front.
 std::optional<int64_t> to_number(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.starts_with('0') && text.size() > 1) return std::nullopt;
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// Empties it, and keeps its memory only if that is little.
+template <typename T>
+void forget(std::vector<T>* items) {
+  if (items->capacity() > kKeptArguments) {
+    std::vector<T>().swap(*items);
+  } else {
+    items->clear();
+  }
 }
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -96,10 +103,23 @@ void RequestParser::begin_command() {
   position_ = 0;
   bulks_left_ = 0;
   bulk_bytes_ = -1;
-  expected_ = 0;
-  pieces_.clear();
-  arguments_.clear();
-  inline_arguments_.clear();
+  searched_ = 0;
+  forget(&pieces_);
+  forget(&arguments_);
+  forget(&inline_arguments_);
+}
+
+void RequestParser::release() {
+  if (stage_ == Stage::kDone) begin_command();
+}
+
+// A line that ends in \r\n, without it; nothing if the end has not come. What has been searched for it once is not
+// searched again.
+std::optional<std::string_view> RequestParser::line_at(std::string_view bytes, size_t begin) {
+  const size_t end = bytes.find('\r', std::max(begin, searched_));
+  searched_ = end == std::string_view::npos ? bytes.size() : end;
+  if (end == std::string_view::npos || end + 1 >= bytes.size()) return std::nullopt;
+  return bytes.substr(begin, end - begin);
 }
 
 RequestParser::Outcome RequestParser::inline_command(std::string_view bytes, const Limits& limits) {
@@ -109,8 +129,8 @@ RequestParser::Outcome RequestParser::inline_command(std::string_view bytes, con
     return bytes.size() > limits.max_inline_bytes ? fail("too big inline request") : Outcome::kNeedMore;
   }
   std::string_view line = bytes.substr(0, end);
-  if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() > limits.max_inline_bytes) return fail("too big inline request");
+  if (line.ends_with('\r')) line.remove_suffix(1);
   if (!split_inline(line)) return fail("unbalanced quotes in request");
   position_ = end + 1;
   stage_ = Stage::kDone;
@@ -150,23 +170,18 @@ RequestParser::Outcome RequestParser::bulk_strings(std::string_view bytes, const
       if (outcome != Outcome::kCommand) return outcome;
     }
     const auto size = static_cast<size_t>(bulk_bytes_);
-    if (bytes.size() - position_ < size + 2) {
-      expected_ = size + 2 - (bytes.size() - position_);
-      return Outcome::kNeedMore;
-    }
+    if (bytes.size() - position_ < size + 2) return Outcome::kNeedMore;
     pieces_.push_back({position_, size});
     position_ += size + 2;  // whatever stands where \r\n should, as Redis does
     bulk_bytes_ = -1;
     --bulks_left_;
   }
-  expected_ = 0;
   for (const Piece& piece : pieces_) arguments_.push_back(bytes.substr(piece.offset, piece.bytes));
   stage_ = Stage::kDone;
   return Outcome::kCommand;
 }
 
 RequestParser::Outcome RequestParser::bulk_length(std::string_view bytes, const Limits& limits) {
-  expected_ = 0;
   if (position_ >= bytes.size()) return Outcome::kNeedMore;
   const std::optional<std::string_view> line = line_at(bytes, position_);
   if (!line) {

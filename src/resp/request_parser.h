@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,8 +43,8 @@ class RequestParser {
   size_t consumed() const { return position_; }
   // "Protocol error: …"
   const std::string& error() const { return error_; }
-  // How many bytes of the command at hand are known to be missing still; 0: cannot be told.
-  size_t expected() const { return expected_; }
+  // Gives back what a large command has left. Between commands: arguments() are void after it.
+  void release();
 
  private:
   struct Piece {
@@ -52,6 +53,7 @@ class RequestParser {
   };
 
   void begin_command();
+  std::optional<std::string_view> line_at(std::string_view bytes, size_t begin);
   Outcome inline_command(std::string_view bytes, const Limits& limits);
   Outcome array_length(std::string_view bytes, const Limits& limits);
   Outcome bulk_strings(std::string_view bytes, const Limits& limits);
@@ -64,7 +66,7 @@ class RequestParser {
   size_t position_ = 0;  // up to here the command has been read
   int64_t bulks_left_ = 0;
   int64_t bulk_bytes_ = -1;  // of the bulk string at hand; -1: its length is still to come
-  size_t expected_ = 0;
+  size_t searched_ = 0;      // up to here there is no end of the line at hand
   std::vector<Piece> pieces_;
   std::vector<std::string_view> arguments_;
   std::vector<std::string> inline_arguments_;
