@@ -138,7 +138,7 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
 
   const Result<const Command*> command = resolve(arguments);
   Status status = command.ok() ? check(*session, **command) : command.status();
-  if (!status.ok() && session->queue.open) session->queue.broken = true;
+  if (!status.ok() && session->queue.open) status = break_queue(session, arguments[0], std::move(status));
   if (status.ok() && session->queue.open && ((*command)->flags & kNotQueued) == 0) {
     status = enqueue(session, **command, arguments);
   } else if (status.ok()) {
@@ -153,6 +153,16 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
     resp::ReplyWriter(&output.bytes(), session->protocol).error(text);
   }
   finish_reply(session);
+}
+
+// A command that is refused lets EXEC give up. If it is EXEC itself, it does so at once.
+Status Server::break_queue(Session* session, std::string_view command, Status why) {
+  session->queue.broken = true;
+  if (!same_word(command, "exec")) return why;
+  watchers_.unwatch(session);
+  session->queue = Queue();
+  const std::string text = error_text(why);
+  return refuse("EXECABORT Transaction discarded because of: " + text.substr(text.find(' ') + 1));
 }
 
 // What CLIENT REPLY says about the reply, and the messages that came up for the session meanwhile.
@@ -201,6 +211,7 @@ void Server::run(Call& call) {
   if (call.command.flags & (kWrite | kReadOnly)) call.session.output.depends_on_store();
   const Stopwatch stopwatch;
   const Savepoint savepoint = turn_->savepoint();
+  const size_t marks = watchers_.marks();
   Status status = expire_arguments(call);
   if (status.ok()) status = call.command.run(call);
   CommandStatistics& statistics = statistics_.by_command[&call.command];
@@ -209,6 +220,7 @@ void Server::run(Call& call) {
   } else {
     if (Status undone = turn_->rollback_to(savepoint); !undone.ok()) turn_->give_up(undone);
     events_.clear();
+    watchers_.take_back(marks);
     out.resize(begin);
     const std::string text = error_text(status);
     statistics_.count_error(text);
@@ -225,22 +237,26 @@ void Server::run(Call& call) {
   }
 }
 
-// While keys are due that have not been removed yet, a write to one of them must first tell that it expired.
 Status Server::expire_arguments(const Call& call) {
   const KeyPositions& at = call.command.keys;
-  if ((call.command.flags & kWrite) == 0 || at.first == 0 || now_ms() < expirer_->wakeup_ms()) return {};
+  if ((call.command.flags & kWrite) == 0 || at.first == 0 || !may_have_lapsed()) return {};
   const auto size = static_cast<int>(call.size());
   const int last = at.last < 0 ? size + at.last : at.last;
   for (int i = at.first; i <= last && i < size; i += at.step) {
-    const std::string_view key = call[static_cast<size_t>(i)];
-    LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
-    LAPSE_TRY_ASSIGN(const bool lapsed, keys->lapsed(key));
-    if (!lapsed || clock_->in_doubt()) continue;
-    LAPSE_TRY_ASSIGN(Keyspace * writable, call.write());
-    LAPSE_TRY(writable->erase(key));
-    ++statistics_.expired;
-    call.changed(kExpired, "expired", key);
+    LAPSE_TRY(expire_if_lapsed(call, call.session.db, call[static_cast<size_t>(i)]));
   }
+  return {};
+}
+
+Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) {
+  if (!may_have_lapsed() || clock_->in_doubt()) return {};
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read(db));
+  LAPSE_TRY_ASSIGN(const bool lapsed, keys->lapsed(key));
+  if (!lapsed) return {};
+  LAPSE_TRY_ASSIGN(Keyspace * writable, call.write(db));
+  LAPSE_TRY(writable->erase(key));
+  ++statistics_.expired;
+  add_event({kExpired, "expired", db, std::string(key)});
   return {};
 }
 

@@ -31,6 +31,7 @@ class Expirer {
   Status find_next();
 
   // The earliest deadline of all databases; kNever: there is none.
+  int64_t next_deadline_ms() const { return next_ms_; }
   int64_t wakeup_ms() const { return next_ms_; }
   bool is_due(int64_t now_ms) const { return enabled_ && now_ms >= next_ms_; }
 

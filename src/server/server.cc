@@ -127,7 +127,6 @@ void Server::remove_due() {
   if (!expirer_->is_due(now_ms())) return;
   const Result<uint64_t> removed = expirer_->remove_due(
       now_ms(), Expirer::kPerTurn, [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
-        watchers_.key_changed(db, key);
         add_event({kExpired, "expired", db, std::string(key)});
       });
   if (removed.ok()) {

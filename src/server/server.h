@@ -91,6 +91,8 @@ class Server {
 
   // Runs a call under a savepoint: what fails is undone, and its reply is the error. The call's events go out.
   void run(Call& call);
+  // While keys are due that have not been removed yet, a write to one of them must first tell that it expired.
+  Status expire_if_lapsed(const Call& call, int db, std::string_view key);
   void add_event(Event event) { events_.push_back(std::move(event)); }
   uint32_t wanted_events() const { return wanted_events_; }
   void want_events(uint32_t classes) { wanted_events_ = classes; }
@@ -118,11 +120,13 @@ class Server {
   void execute(Session* session, std::span<const std::string_view> arguments);
   Status check(const Session& session, const Command& command) const;
   Status enqueue(Session* session, const Command& command, std::span<const std::string_view> arguments);
+  Status break_queue(Session* session, std::string_view command, Status why);
   void finish_reply(Session* session);
   void feed_monitors(const Call& call);
   Status expire_arguments(const Call& call);
   void send_events();
   void remove_due();
+  bool may_have_lapsed() { return now_ms() >= expirer_->next_deadline_ms(); }
   resp::RequestParser::Limits limits_of(const Session& session) const;
 
   Config config_;

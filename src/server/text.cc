@@ -120,4 +120,13 @@ bool matches_glob(std::string_view pattern, std::string_view text, bool any_case
   return in_pattern == pattern.size();
 }
 
+std::string literal_prefix(std::string_view pattern) {
+  std::string prefix;
+  for (size_t i = 0; i < pattern.size() && pattern[i] != '*' && pattern[i] != '?' && pattern[i] != '['; ++i) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) ++i;
+    prefix += pattern[i];
+  }
+  return prefix;
+}
+
 }  // namespace lapse::server

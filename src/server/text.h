@@ -24,5 +24,7 @@ std::string quoted(std::string_view text);
 
 // Redis's glob patterns: * ? [a-z] [^a] \x
 bool matches_glob(std::string_view pattern, std::string_view text, bool any_case = false);
+// What every text that matches begins with.
+std::string literal_prefix(std::string_view pattern);
 
 }  // namespace lapse::server

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
-#include <vector>
 
 #include "lapse/store.h"
 #include "server/databases.h"
@@ -34,6 +34,7 @@ class Turn {
   void refresh() { forget_handles(); }
   // Lets the turn's commit fail with this error: what it holds cannot be trusted.
   void give_up(const Status& why) { failure_ = why; }
+  bool given_up() const { return !failure_.ok(); }
   // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it.
   Status commit();
 
@@ -46,8 +47,9 @@ class Turn {
   Status failure_;
   std::optional<Snapshot> snapshot_;
   std::optional<Transaction> transaction_;
-  std::vector<std::optional<Reader>> readers_;  // by database
-  std::vector<std::optional<Family>> writers_;
+  // By database. A handle stays where it is when there is one for another database, too.
+  std::deque<std::optional<Reader>> readers_;
+  std::deque<std::optional<Family>> writers_;
 };
 
 }  // namespace lapse::server

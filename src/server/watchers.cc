@@ -40,9 +40,18 @@ void Watchers::database_changed(int db) {
   }
 }
 
-void Watchers::turn_failed() {
-  for (Session* session : marked_in_turn_) session->watches.touched = false;
-  marked_in_turn_.clear();
+std::vector<std::string> Watchers::watched_keys(int db) const {
+  std::vector<std::string> keys;
+  for (auto at = by_key_.lower_bound(DbKey{db, ""}); at != by_key_.end() && at->first.db == db; ++at)
+    keys.push_back(at->first.key);
+  return keys;
+}
+
+void Watchers::take_back(size_t marks_before) {
+  while (marked_in_turn_.size() > marks_before) {
+    marked_in_turn_.back()->watches.touched = false;
+    marked_in_turn_.pop_back();
+  }
 }
 
 }  // namespace lapse::server
