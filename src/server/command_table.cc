@@ -17,7 +17,8 @@ struct Table {
   Table() {
     for (const auto& family :
          {connection_commands(), client_commands(), string_commands(), bit_commands(), key_commands(),
-          scan_commands(), transaction_commands(), pubsub_commands(), introspection_commands(),
+          expire_commands(), move_commands(), dump_commands(), object_commands(), scan_commands(),
+          database_commands(), transaction_commands(), pubsub_commands(), introspection_commands(),
           past_commands(), expiry_commands(), family_commands(), absent_commands()}) {
       for (const Command& command : family) {
         all.push_back(&command);

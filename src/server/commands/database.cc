@@ -1,0 +1,76 @@
+// Databases as a whole: how many keys, none any more, one for the other.
+
+#include "base/try.h"
+#include "server/command_table.h"
+#include "server/server.h"
+#include "server/text.h"
+
+namespace lapse::server {
+
+namespace {
+
+Status dbsize(Call& call) {
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+  LAPSE_TRY_ASSIGN(const uint64_t count, keys->count());
+  call.reply.integer(static_cast<int64_t>(count));
+  return {};
+}
+
+// ---------------------------------------------------------------------------------------------- FLUSH…
+
+// Both ways take the same small step: the space is reclaimed by later writes.
+Status check_flush(const Call& call) {
+  if (call.size() == 1) return {};
+  if (call.size() == 2 && (same_word(call[1], "ASYNC") || same_word(call[1], "SYNC"))) return {};
+  return syntax_error();
+}
+
+// Marks those who watch a key that is there.
+Status mark_watchers(const Call& call, int watched_db, int db_with_keys) {
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read(db_with_keys));
+  for (const std::string& key : call.server.watchers().watched_keys(watched_db)) {
+    LAPSE_TRY_ASSIGN(const bool is_there, keys->exists(key));
+    if (is_there) call.server.watchers().key_changed(watched_db, key);
+  }
+  return {};
+}
+
+Status flush(const Call& call, int db) {
+  LAPSE_TRY(mark_watchers(call, db, db));
+  LAPSE_TRY_ASSIGN(Keyspace * keys, call.write(db));
+  return keys->clear();
+}
+
+Status flushdb(Call& call) {
+  LAPSE_TRY(check_flush(call));
+  LAPSE_TRY(flush(call, call.session.db));
+  call.reply.ok();
+  return {};
+}
+
+// The databases that have numbers; families that have only a name are nobody's cache, and are emptied by FLUSHDB.
+Status flushall(Call& call) {
+  LAPSE_TRY(check_flush(call));
+  for (int db = 0; db < call.server.databases().numbered(); ++db) LAPSE_TRY(flush(call, db));
+  call.reply.ok();
+  return {};
+}
+
+constexpr Command kCommands[] = {
+    {"dbsize",
+     1,
+     kReadOnly | kFast,
+     {},
+     "server",
+     "1.0.0",
+     "Returns the number of keys in the database.",
+     dbsize},
+    {"flushall", -1, kWrite, {}, "server", "1.0.0", "Removes all keys of all numbered databases.", flushall},
+    {"flushdb", -1, kWrite, {}, "server", "1.0.0", "Removes all keys of the database.", flushdb},
+};
+
+}  // namespace
+
+std::span<const Command> database_commands() { return kCommands; }
+
+}  // namespace lapse::server
