@@ -146,11 +146,9 @@ Result<uint64_t> Core::append_commit(Patience patience) {
   LAPSE_TRY(make_room());
   const uint64_t sequence = next_sequence();
   const auto for_each_write = [this](auto&& visit) {
-    WriteBuffer::Iterator own(&own_writes_, ~uint64_t{0});
-    for (own.first(); own.valid(); own.next()) {
-      const WriteBuffer::Version& version = own.version();
-      visit(own.key(), version.erased ? std::nullopt : std::optional(version.value()));
-    }
+    own_writes_.for_each([&](std::string_view key, const WriteBuffer::Version& version) {
+      visit(key, version.erased ? std::nullopt : std::optional(version.value()));
+    });
   };
   if (journal_) {
     record_.assign(kRecordHeaderBytes, '\0');
@@ -187,7 +185,10 @@ std::shared_ptr<void> Core::shared_state(const std::function<std::shared_ptr<voi
 Status Core::finish_commit(uint64_t sequence) {
   if (journal_) {
     const bool full = options_.durability == Durability::kFull;
-    if (Status status = full ? sync_to(sequence) : sync_if_due(sequence); !status.ok())
+    // Where there is a thread, it syncs; a writer does it only if the disk has kept the thread waiting for too long.
+    const int64_t patience = has_background_.load(std::memory_order_relaxed) ? 2 : 1;
+    const int64_t interval_ms = patience * options_.sync_interval_ms;
+    if (Status status = full ? sync_to(sequence) : sync_if_due(sequence, interval_ms); !status.ok())
       return as_unknown(status);
   }
   help_draining();
@@ -204,13 +205,13 @@ Status Core::sync_to(uint64_t sequence) {
   return {};
 }
 
-Status Core::sync_if_due(uint64_t sequence) {
+Status Core::sync_if_due(uint64_t sequence, int64_t interval_ms) {
   const int64_t now_ms = options_.clock->now_ms();
   int64_t nobody = -1;
   unsynced_since_ms_.compare_exchange_strong(nobody, now_ms, std::memory_order_relaxed);
   if (options_.durability != Durability::kNormal) return {};
   int64_t last_ms = last_sync_ms_.load(std::memory_order_relaxed);
-  if (now_ms - last_ms < options_.sync_interval_ms) return {};
+  if (now_ms - last_ms < interval_ms) return {};
   // One committer does it; the others go on.
   if (!last_sync_ms_.compare_exchange_strong(last_ms, now_ms)) return {};
   return sync_to(sequence);
@@ -428,12 +429,19 @@ void Core::background_loop() {
       return has_frozen_.load(std::memory_order_acquire) && stopped().ok() &&
              options_.clock->now_ms() >= retry_drain_at_ms_.load(std::memory_order_relaxed);
     };
+    const auto sync = [&] {
+      if (journal_ && appended_sequence() > journal_->synced_sequence())
+        (void)sync_if_due(appended_sequence(),
+                          options_.sync_interval_ms);  // an error is the journal's for good
+    };
     while (may_drain()) {
-      std::lock_guard drain_lock(drain_mutex_);
-      if (may_drain()) (void)drain_slice();  // its errors are remembered
+      {
+        std::lock_guard drain_lock(drain_mutex_);
+        if (may_drain()) (void)drain_slice();  // its errors are remembered
+      }
+      sync();
     }
-    if (journal_ && appended_sequence() > journal_->synced_sequence())
-      (void)sync_if_due(appended_sequence());  // an error is the journal's for good, and stops it
+    sync();
     lock.lock();
   }
 }

@@ -122,7 +122,7 @@ class Core {
   void publish(View next);
   void advance_visible();
   Status sync_to(uint64_t sequence);
-  Status sync_if_due(uint64_t sequence);
+  Status sync_if_due(uint64_t sequence, int64_t interval_ms);
 
   Status make_room();
   void freeze();

@@ -71,19 +71,23 @@ struct WriteBuffer::Node : Place {
   Node* next(int level) { return links()[level].load(std::memory_order_acquire); }
 };
 
-WriteBuffer::WriteBuffer(size_t expected_bytes) : random_(0x9e3779b97f4a7c15ULL) {
+WriteBuffer::WriteBuffer(size_t expected_bytes)
+    : private_(expected_bytes == 0), random_(0x9e3779b97f4a7c15ULL) {
   static_assert(alignof(Entry) == 8 && alignof(Node) == 8 && alignof(Version) == 8, "as the arena aligns");
-  if (expected_bytes > 0) {
-    const size_t buckets =
-        std::clamp(std::bit_ceil(expected_bytes / kBytesPerBucket), kMinBuckets, kMaxBuckets);
-    bucket_mask_ = buckets - 1;
-    buckets_ = std::make_unique<std::atomic<uint64_t>[]>(buckets);
-  }
+  if (!make_index(std::clamp(std::bit_ceil(expected_bytes / kBytesPerBucket), kMinBuckets, kMaxBuckets)))
+    throw std::bad_alloc();
   head_ = new_node({0, nullptr}, kMaxHeight);
 }
 
 void WriteBuffer::reset() {
-  assert(buckets_ == nullptr && "only a buffer without an index is used again");
+  assert(private_);
+  // Transactions tend to be alike: an index that was of use is kept.
+  const size_t buckets = bucket_mask_ + 1;
+  const bool too_large = buckets > kMinBuckets && keys() < buckets / 4;
+  if (!too_large || !make_index(kMinBuckets)) {
+    for (size_t i = 0; i < buckets; ++i) buckets_[i].store(0, std::memory_order_relaxed);
+  }
+  unlinked_.store(nullptr, std::memory_order_relaxed);
   entries_.reset();
   nodes_.reset();
   height_.store(1, std::memory_order_relaxed);
@@ -104,14 +108,13 @@ WriteBuffer::Entry* WriteBuffer::new_entry(std::string_view key, uint32_t hash) 
 }
 
 void WriteBuffer::expect(std::string_view key) const {
-  if (buckets_) __builtin_prefetch(&buckets_[checksum(key, 0) & bucket_mask_], /*rw=*/1);
+  __builtin_prefetch(&buckets_[checksum(key, 0) & bucket_mask_], /*rw=*/1);
 }
 
 WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
                                         std::optional<std::string_view> value) {
-  Node* before[kMaxHeight];
-  const uint64_t hash = buckets_ ? checksum(key, 0) : 0;
-  Entry* entry = buckets_ ? find_in_index(key, hash) : find_in_list(key, before);
+  const uint64_t hash = checksum(key, 0);
+  Entry* entry = find_in_index(key, hash);
   const bool is_new = entry == nullptr;
   if (is_new) entry = new_entry(key, static_cast<uint32_t>(hash));
 
@@ -126,12 +129,9 @@ WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
 
   if (is_new) {
     keys_.store(keys() + 1, std::memory_order_relaxed);
-    if (buckets_) {
-      add_to_index(entry, hash);
-      leave_unlinked(entry);
-    } else {
-      link({prefix_of(key), entry}, before);
-    }
+    add_to_index(entry, hash);
+    leave_unlinked(entry);
+    if (private_ && keys() > bucket_mask_ + 1) grow_index();
   }
   note_used_bytes();
   return entry;
@@ -232,7 +232,7 @@ void WriteBuffer::undo(Entry* entry) {
 }
 
 const WriteBuffer::Version* WriteBuffer::find(std::string_view key, uint64_t sequence) const {
-  const Entry* entry = buckets_ ? find_in_index(key, checksum(key, 0)) : find_in_list(key, nullptr);
+  const Entry* entry = find_in_index(key, checksum(key, 0));
   return entry == nullptr ? nullptr : version_at(*entry, sequence);
 }
 
@@ -242,12 +242,7 @@ const WriteBuffer::Version* WriteBuffer::version_at(const Entry& entry, uint64_t
   return version;
 }
 
-WriteBuffer::Entry* WriteBuffer::find_in_list(std::string_view key, Node** before) const {
-  const Node* node = find_at_or_after(key, before);
-  return node != nullptr && node->entry->key() == key ? node->entry : nullptr;
-}
-
-WriteBuffer::Node* WriteBuffer::find_at_or_after(std::string_view key, Node** before) const {
+WriteBuffer::Node* WriteBuffer::find_at_or_after(std::string_view key) const {
   const uint64_t prefix = prefix_of(key);
   Node* at = head_;
   Node* known_after = nullptr;  // no need to compare with it again one level down
@@ -257,7 +252,6 @@ WriteBuffer::Node* WriteBuffer::find_at_or_after(std::string_view key, Node** be
       at = next;
       next = at->next(level);
     }
-    if (before != nullptr) before[level] = at;
     if (level == 0) return next;
     known_after = next;
   }
@@ -301,11 +295,36 @@ void WriteBuffer::add_to_index(Entry* entry, uint64_t hash) {
   bucket.store((word & ~kPointerMask) | filter_bit(hash) | pointer, std::memory_order_release);
 }
 
+// An empty one instead of what there is. False, and nothing done, if there is no memory for it.
+bool WriteBuffer::make_index(size_t buckets) {
+  std::unique_ptr<std::atomic<uint64_t>[]> made(new (std::nothrow) std::atomic<uint64_t>[buckets]());
+  if (!made) return false;
+  buckets_.swap(made);
+  bucket_mask_ = buckets - 1;
+  return true;
+}
+
+void WriteBuffer::grow_index() {
+  const size_t old_buckets = bucket_mask_ + 1;
+  std::unique_ptr<std::atomic<uint64_t>[]> old(new (std::nothrow) std::atomic<uint64_t>[old_buckets * 4]());
+  if (!old) return;  // it only finds more slowly
+  buckets_.swap(old);
+  bucket_mask_ = old_buckets * 4 - 1;
+  for (size_t i = 0; i < old_buckets; ++i) {
+    auto* entry = reinterpret_cast<Entry*>(old[i].load(std::memory_order_relaxed) & kPointerMask);
+    while (entry != nullptr) {
+      Entry* next = entry->next_in_bucket;
+      add_to_index(entry, checksum(entry->key(), 0));
+      entry = next;
+    }
+  }
+}
+
 // A level of the skip list is an even sample of the one below it.
 WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view to, uint64_t sequence) const {
   constexpr size_t kEnough = 64;
   constexpr double kKeysPerLevel = 4;
-  if (buckets_) link_all();
+  link_all();
   Sample sample;
   for (int level = kMaxHeight - 1; level >= 0; --level) {
     sample.keys_per_sample = std::pow(kKeysPerLevel, level);
@@ -325,12 +344,22 @@ WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view 
   return sample;
 }
 
+void WriteBuffer::for_each(FunctionRef<void(std::string_view, const Version&)> visit) const {
+  assert(private_);
+  const auto visit_entry = [&](const Entry& entry) {
+    if (const Version* newest = entry.newest.load(std::memory_order_relaxed)) visit(entry.key(), *newest);
+  };
+  for (Node* node = head_->next(0); node != nullptr; node = node->next(0)) visit_entry(*node->entry);
+  const Entry* entry = unlinked_.load(std::memory_order_relaxed);
+  for (; entry != nullptr; entry = entry->next_unlinked) visit_entry(*entry);
+}
+
 // ------------------------------------------------------------------------------------------ iterating
 
 // Not when it is made: in a forked child that must not touch a lock. False if there is nothing to iterate over.
 bool WriteBuffer::Iterator::prepare() {
   if (buffer_ == nullptr) return false;
-  if (!prepared_ && buffer_->buckets_) buffer_->link_all();
+  if (!prepared_ || buffer_->private_) buffer_->link_all();
   prepared_ = true;
   return true;
 }
@@ -339,7 +368,7 @@ std::string_view WriteBuffer::Iterator::key() const { return node_->entry->key()
 
 void WriteBuffer::Iterator::seek(std::string_view key) {
   if (!prepare()) return;
-  node_ = buffer_->find_at_or_after(key, nullptr);
+  node_ = buffer_->find_at_or_after(key);
   settle_forward();
 }
 

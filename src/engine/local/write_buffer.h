@@ -10,9 +10,12 @@
 //   skip list     one small node a key, in key order: for iteration and for draining. Nodes hold the first
 //                 bytes of their keys and lie close together, so that a search stays in the cache
 //
-// With an index, insert() leaves a new key out of the list: a commit would spend a third of its time searching
-// there, and gets have no use for it. Such keys are linked later, sorted, each search going on from where the
-// one before ended: by an iterator that is first moved, by sample(), and by the writer when kLinkAtKeys have come.
+// insert() leaves a new key out of the list: a commit would spend a third of its time searching there, and gets have
+// no use for it. Such keys are linked later, sorted, each search going on from where the one before ended: by an iterator
+// that is first moved, by sample(), and by the writer when kLinkAtKeys have come.
+//
+// A transaction keeps its own writes in a private buffer. Its index is small and grows, so that it costs little to
+// reset; and its iterators link at every seek, so that they see what has been written since.
 //
 // Invariants:
 //  - A node or version is complete before the store that makes it reachable, which is a release; readers follow
@@ -36,6 +39,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/random.h"
 #include "engine/local/arena.h"
 
@@ -54,8 +58,7 @@ class WriteBuffer {
 
   struct Entry;  // a key and its versions
 
-  // `expected_bytes` sizes the hash index; 0 makes a buffer without one, which costs nothing to reset, for
-  // a transaction's own writes.
+  // `expected_bytes` sizes the hash index; 0 makes a private buffer.
   explicit WriteBuffer(size_t expected_bytes);
   WriteBuffer(const WriteBuffer&) = delete;
   WriteBuffer& operator=(const WriteBuffer&) = delete;
@@ -66,8 +69,10 @@ class WriteBuffer {
   Entry* insert(std::string_view key, uint64_t sequence, std::optional<std::string_view> value);
   // Takes back an entry's newest version. Only where there are no other readers: in a transaction.
   void undo(Entry* entry);
-  // Forgets everything. Only where there are no other readers.
+  // Forgets everything. Only in a private buffer.
   void reset();
+  // Calls `visit` for each key with its newest version, in no order. Only in a private buffer.
+  void for_each(FunctionRef<void(std::string_view key, const Version& version)> visit) const;
 
   // The version of `key` that is newest at or below `sequence`; null if there is none.
   const Version* find(std::string_view key, uint64_t sequence) const;
@@ -104,6 +109,8 @@ class WriteBuffer {
 
   Entry* find_in_index(std::string_view key, uint64_t hash) const;
   void add_to_index(Entry* entry, uint64_t hash);
+  bool make_index(size_t buckets);
+  void grow_index();
 
   // The list and what is not in it yet change under a const reader's hands, too.
   void leave_unlinked(Entry* entry);
@@ -114,11 +121,11 @@ class WriteBuffer {
   Node* new_node(const Place& place, int height) const;
   int random_height() const;
   void advance(const Place& place, Node** before) const;
-  Node* find_at_or_after(std::string_view key, Node** before) const;
+  Node* find_at_or_after(std::string_view key) const;
   Node* find_last_before(std::string_view key) const;
   Node* find_last() const;
-  Entry* find_in_list(std::string_view key, Node** before) const;
 
+  const bool private_;
   Arena entries_;
   size_t bucket_mask_ = 0;
   std::unique_ptr<std::atomic<uint64_t>[]> buckets_;

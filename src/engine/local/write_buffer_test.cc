@@ -178,6 +178,38 @@ TEST(WriteBufferUndoTest, UndoBringsBackWhatWasThere) {
   EXPECT_EQ(value_at(buffer, "key", kAll), "(none)");
 }
 
+TEST(WriteBufferPrivateTest, FindsAndVisitsEveryKeyHoweverManyThereAre) {
+  WriteBuffer buffer(0);
+  for (const size_t keys : {10U, 3'000U, 5U, 40'000U, 1U}) {
+    std::map<std::string, std::string> expected;
+    for (size_t i = 0; i < keys; ++i) {
+      const std::string key = "key" + std::to_string(i * 7919 % keys);
+      buffer.insert(key, i, std::to_string(i));
+      expected[key] = std::to_string(i);
+      if (i == keys / 2) keys_at(buffer, kAll);  // links what is there
+    }
+    std::map<std::string, std::string> visited;
+    buffer.for_each([&](std::string_view key, const WriteBuffer::Version& version) {
+      EXPECT_TRUE(visited.emplace(key, version.value()).second);
+    });
+    EXPECT_EQ(expected, visited);
+    for (const auto& [key, value] : expected) ASSERT_EQ(value, value_at(buffer, key, kAll));
+    buffer.reset();
+    EXPECT_EQ("(none)", value_at(buffer, "key0", kAll));
+  }
+}
+
+TEST(WriteBufferPrivateTest, AnIteratorSeesAtItsNextSeekWhatWasInsertedSince) {
+  WriteBuffer buffer(0);
+  buffer.insert("b", 1, "1");
+  WriteBuffer::Iterator at(&buffer, kAll);
+  at.first();
+  EXPECT_EQ("b", at.key());
+  buffer.insert("a", 2, "2");
+  at.seek("a");
+  EXPECT_EQ("a", at.key());
+}
+
 // Under ThreadSanitizer this is what shows that readers need no lock.
 TEST(WriteBufferThreadTest, ReadersSeeEverythingUpToThePublishedSequence) {
   WriteBuffer buffer(1 << 20);
