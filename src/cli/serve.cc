@@ -28,6 +28,12 @@ int help() {
   return 0;
 }
 
+// Neither a reader of our output that has gone, nor a terminal, ends the server.
+void ignore_hangups() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+}
+
 // Before any thread is started, so that all of them leave these signals to the loop.
 void leave_signals_to_the_loop() {
   sigset_t signals;
@@ -45,6 +51,7 @@ int serve(std::span<const std::string_view> arguments) {
   }
   const Result<server::Config> config = server::read_command_line(arguments);
   if (!config.ok()) return fail(config.status(), 2);
+  ignore_hangups();
   leave_signals_to_the_loop();
   auto opened = server::Server::open(*config);
   if (!opened.ok()) return fail(opened.status(), 1);

@@ -1,5 +1,7 @@
 #include "server/config.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -274,6 +276,12 @@ std::string_view unquoted(std::string_view text) {
   return text;
 }
 
+bool is_loopback(std::string_view address) {
+  in_addr parsed{};
+  const bool is_v4 = inet_pton(AF_INET, std::string(address).c_str(), &parsed) == 1;  // not 127.example.org
+  return address == "::1" || address == "localhost" || (is_v4 && address.starts_with("127."));
+}
+
 // The name that a line of the file begins with; empty: a comment or a blank line.
 std::string_view name_of_line(std::string_view line) {
   line = trimmed(line);
@@ -373,7 +381,7 @@ Status check_config(const Config& config) {
   if (!config.protected_mode || !config.requirepass.empty() || config.port == 0) return {};
   for (const std::string& address : config.bind) {
     const std::string_view bare = std::string_view(address).substr(address.starts_with('-') ? 1 : 0);
-    if (bare == "::1" || bare == "localhost" || bare.starts_with("127.")) continue;
+    if (is_loopback(bare)) continue;
     return {StatusCode::kInvalidArgument, "bind " + std::string(bare) +
                                               ": others could reach the store there, and there is no "
                                               "password: set requirepass (or protected-mode no, "

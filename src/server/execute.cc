@@ -36,6 +36,10 @@ Status unknown_subcommand(const Command& parent, std::string_view name) {
                 capitals + " HELP.");
 }
 
+// What a browser sends that was led here by a hostile page: the commands would be in the body of its request, which must
+// not be reached.
+bool is_http(std::string_view name) { return same_word(name, "post") || same_word(name, "host:"); }
+
 bool fits_arity(const Command& command, size_t arguments) {
   const auto count = static_cast<int>(arguments);
   return command.arity >= 0 ? count == command.arity : count >= -command.arity;
@@ -69,8 +73,10 @@ void Server::receive(Session* session, std::string_view bytes) {
     session->input.append(bytes);
     session->input.erase(0, run_commands(session, session->input));
   }
-  if (session->input.empty() && session->input.capacity() > kKeptInputBytes)
-    std::string().swap(session->input);
+  if (session->input.empty()) {
+    session->parser.release();
+    if (session->input.capacity() > kKeptInputBytes) std::string().swap(session->input);
+  }
   if (session->input.size() > static_cast<size_t>(config_.query_buffer_limit)) {
     ++statistics_.clients_over_query_limit;
     drop(session);
@@ -92,8 +98,8 @@ size_t Server::run_commands(Session* session, std::string_view bytes) {
     }
     const std::span<const std::string_view> arguments = session->parser.arguments();
     if (!arguments.empty()) {
-      if (must_wait(*session, find_command(arguments[0]))) {
-        waiting_.push_back(session->id);
+      if (now_ms() < paused_until_ms_ && must_wait(*session, find_command(arguments[0]))) {
+        if (!std::exchange(session->waits, true)) waiting_.push_back(session->id);
         return done;
       }
       execute(session, arguments);
@@ -116,7 +122,7 @@ resp::RequestParser::Limits Server::limits_of(const Session& session) const {
 
 // CLIENT PAUSE holds up writes, or everything but what ends the pause.
 bool Server::must_wait(const Session& session, const Command* command) {
-  if (now_ms() >= paused_until_ms_ || command == nullptr) return false;
+  if (command == nullptr) return false;
   if (command->name == "client" || session.subscribed()) return false;
   if (!pause_writes_only_) return true;
   bool writes = (command->flags & (kWrite | kBlockedByPause)) != 0;
@@ -151,8 +157,11 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
     statistics_.count_error(text);
     if (command.ok()) ++statistics_.by_command[*command].rejected;
     resp::ReplyWriter(&output.bytes(), session->protocol).error(text);
+    if (!command.ok() && is_http(arguments[0])) drop(session);
   }
   finish_reply(session);
+  drop_if_over_output_limit(session);
+  if (careful_ && turn_->writes()) commit();
 }
 
 // A command that is refused lets EXEC give up. If it is EXEC itself, it does so at once.
@@ -208,7 +217,9 @@ void Server::run(Call& call) {
   std::string& out = call.session.output.bytes();
   const size_t begin = out.size();
   if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
-  if (call.command.flags & (kWrite | kReadOnly)) call.session.output.depends_on_store();
+  // What was read before anything was written is true whatever becomes of the commit.
+  if (call.command.flags & kWrite) client_wrote_ = true;
+  if (client_wrote_ && (call.command.flags & (kWrite | kReadOnly))) call.session.output.depends_on_store();
   const Stopwatch stopwatch;
   const Savepoint savepoint = turn_->savepoint();
   const size_t marks = watchers_.marks();

@@ -5,7 +5,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,6 +18,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/try.h"
 
@@ -27,6 +30,10 @@ constexpr int kEventsPerTurn = 1'024;
 constexpr int kTickMs =
     100;  // how often idle clients are looked for, and the longest that the turn's clock stands still
 constexpr int kBacklog = 511;
+constexpr int kAcceptedPerTurn = 1'000;
+constexpr rlim_t kOtherFiles = 64;      // the store's, the listeners, what libraries open
+constexpr int64_t kFarewellMs = 5'000;  // for clients to take their last replies when the server ends
+constexpr int64_t kLingerMs = 10'000;   // for a client that is being closed to take something
 
 Status io_error(const std::string& what) {
   return {StatusCode::kIoError, what + ": " + std::strerror(errno)};
@@ -54,6 +61,19 @@ std::string local_address_of(int fd) {
   return address_text(address);
 }
 
+// A file descriptor for every client that is allowed; or no more clients than there are descriptors.
+void provide_files(Config* config) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = static_cast<rlim_t>(config->max_clients) + kOtherFiles;
+  if (limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (limit.rlim_cur < wanted)
+    config->max_clients = std::max<int64_t>(1, static_cast<int64_t>(limit.rlim_cur) - int64_t{kOtherFiles});
+}
+
 void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
 
 }  // namespace
@@ -78,6 +98,7 @@ Result<std::unique_ptr<Network>> Network::listen(Server* server) {
   event.events = EPOLLIN;
   if (epoll_ctl(network->epoll_, EPOLL_CTL_ADD, network->signals_, &event) != 0) return io_error("epoll_ctl");
 
+  provide_files(&server->config());
   const Config& config = server->config();
   if (config.port != 0) {
     for (const std::string& address : config.bind) {
@@ -165,7 +186,27 @@ Status Network::add(int fd, Session* session) {
 
 Status Network::run() {
   while (!server_->stopping()) turn(timeout_ms());
+  send_what_is_left();
   return server_->close();
+}
+
+void Network::send_what_is_left() {
+  const int64_t until_ms = server_->real_now_ms() + kFarewellMs;
+  for (;;) {
+    std::vector<Socket*> unfinished;
+    std::vector<pollfd> files;
+    for (const auto& [session, socket] : by_session_) {
+      if (session->output.pending_bytes() == 0) continue;
+      unfinished.push_back(socket);
+      files.push_back({socket->fd, POLLOUT, 0});
+    }
+    const int64_t left_ms = until_ms - server_->real_now_ms();
+    if (files.empty() || left_ms <= 0 || poll(files.data(), files.size(), static_cast<int>(left_ms)) <= 0)
+      return;
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (files[i].revents != 0) flush(unfinished[i]);
+    }
+  }
 }
 
 int Network::timeout_ms() {
@@ -184,7 +225,7 @@ void Network::turn(int timeout_ms) {
     if (socket == nullptr) {
       server_->stop();
     } else if (socket->session == nullptr) {
-      accept_all(socket->fd);
+      accept_all(socket);
     } else {
       if (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read(socket);
       if (event.events & EPOLLOUT) server_->note_written(socket->session);
@@ -195,18 +236,31 @@ void Network::turn(int timeout_ms) {
   if (server_->now_ms() >= next_check_ms_) {
     next_check_ms_ = server_->now_ms() + kTickMs;
     drop_idle();
+    listen_again();
   }
 }
 
-void Network::accept_all(int listener) {
-  for (;;) {
+void Network::accept_all(Socket* listener) {
+  for (int i = 0; i < kAcceptedPerTurn; ++i) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     const int fd =
-        accept4(listener, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) return;
-    admit(fd, address_text(address));
+        accept4(listener->fd, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      admit(fd, address_text(address));
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      // Who knocks would wake us again at once, and again in vain: they wait until the next tick.
+      watch(listener, 0);
+      resting_.push_back(listener);
+      return;
+    } else if (errno != ECONNABORTED && errno != EINTR) {
+      return;
+    }
   }
+}
+
+void Network::listen_again() {
+  for (Socket* listener : std::exchange(resting_, {})) watch(listener, EPOLLIN);
 }
 
 void Network::admit(int fd, std::string address) {
@@ -244,14 +298,17 @@ void Network::send_replies() {
 
 void Network::flush(Socket* socket) {
   Session* session = socket->session;
-  while (!session->gone && session->output.pending_bytes() > 0) {
-    const std::string_view unsent = session->output.unsent();
+  size_t allowed = kWriteBytes;
+  while (!session->gone && allowed > 0 && session->output.pending_bytes() > 0) {
+    const std::string_view unsent = session->output.unsent().substr(0, allowed);
     const ssize_t sent = ::send(socket->fd, unsent.data(), unsent.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
       return close(socket);
     }
+    allowed -= static_cast<size_t>(sent);
     session->output.sent(static_cast<size_t>(sent));
+    socket->sent_at_ms = server_->now_ms();
     server_->statistics().bytes_out += static_cast<uint64_t>(sent);
   }
   if (session->gone || over_output_limit(socket)) return close(socket);
@@ -263,18 +320,20 @@ void Network::flush(Socket* socket) {
 void Network::watch_for_writing(Socket* socket, bool wanted) {
   if (socket->writable_wanted == wanted) return;
   socket->writable_wanted = wanted;
-  epoll_event event{};
   // A client that is being closed has said what it had to say.
-  event.events = (socket->session->closing ? 0U : EPOLLIN) | (wanted ? EPOLLOUT : 0U);
+  watch(socket, (socket->session->closing ? 0U : EPOLLIN) | (wanted ? EPOLLOUT : 0U));
+}
+
+void Network::watch(Socket* socket, uint32_t events) {
+  epoll_event event{};
+  event.events = events;
   event.data.ptr = socket;
   epoll_ctl(epoll_, EPOLL_CTL_MOD, socket->fd, &event);
 }
 
 bool Network::over_output_limit(Socket* socket) {
   const Session& session = *socket->session;
-  const Config& config = server_->config();
-  const OutputLimit& limit =
-      session.subscribed() || session.monitors ? config.pubsub_output : config.normal_output;
+  const OutputLimit& limit = server_->output_limit(session);
   const size_t pending = session.output.pending_bytes();
   bool over = limit.hard_bytes > 0 && pending > limit.hard_bytes;
   if (limit.soft_bytes > 0 && pending > limit.soft_bytes) {
@@ -287,18 +346,22 @@ bool Network::over_output_limit(Socket* socket) {
   return over;
 }
 
-void Network::drop_idle() {
+bool Network::is_idle(const Session& session, const Socket& socket) const {
   const Config& config = server_->config();
   const int64_t now_ms = server_->now_ms();
+  const auto longer_than = [&](int64_t seconds) {
+    return seconds > 0 && now_ms - session.active_at_ms > seconds * 1000;
+  };
+  if (session.closing) return now_ms - std::max(session.active_at_ms, socket.sent_at_ms) > kLingerMs;
+  if (session.waits || session.subscribed() || session.monitors) return false;
+  return longer_than(config.timeout_seconds) ||
+         (!session.input.empty() && longer_than(config.half_command_timeout_seconds));
+}
+
+void Network::drop_idle() {
   std::vector<Socket*> to_close;
   for (const auto& [session, socket] : by_session_) {
-    const int64_t idle_ms = now_ms - session->active_at_ms;
-    const bool half = !session->input.empty();
-    const bool idle =
-        config.timeout_seconds > 0 && idle_ms > config.timeout_seconds * 1000 && !session->subscribed();
-    const bool stuck = half && config.half_command_timeout_seconds > 0 &&
-                       idle_ms > config.half_command_timeout_seconds * 1000;
-    if (idle || stuck || over_output_limit(socket)) to_close.push_back(socket);
+    if (is_idle(*session, *socket) || over_output_limit(socket)) to_close.push_back(socket);
   }
   for (Socket* socket : to_close) close(socket);
 }

@@ -22,7 +22,8 @@ namespace lapse::server {
 
 class Network {
  public:
-  static constexpr size_t kReadBytes = 64 << 10;  // of one client in one turn
+  static constexpr size_t kReadBytes = 64 << 10;    // of one client in one turn
+  static constexpr size_t kWriteBytes = 1UL << 20;  // to one client in one turn
 
   // Listens where the server's config says. kInvalidArgument, kBusy (the port is taken), kIoError.
   static Result<std::unique_ptr<Network>> listen(Server* server);
@@ -40,6 +41,7 @@ class Network {
     int fd = -1;
     Session* session = nullptr;  // null: it listens
     bool writable_wanted = false;
+    int64_t sent_at_ms = 0;                // when it took something last
     int64_t over_soft_limit_since_ms = 0;  // 0: it is not
   };
 
@@ -49,13 +51,17 @@ class Network {
   Status add(int fd, Session* session);
   void turn(int timeout_ms);
   int timeout_ms();
-  void accept_all(int listener);
+  void accept_all(Socket* listener);
   void admit(int fd, std::string address);
   void read(Socket* socket);
   void flush(Socket* socket);
   void send_replies();
+  void send_what_is_left();
+  void watch(Socket* socket, uint32_t events);
   void watch_for_writing(Socket* socket, bool wanted);
+  void listen_again();
   bool over_output_limit(Socket* socket);
+  bool is_idle(const Session& session, const Socket& socket) const;
   void drop_idle();
   void close(Socket* socket);
 
@@ -65,6 +71,7 @@ class Network {
   std::vector<std::string> addresses_;
   std::unordered_map<int, std::unique_ptr<Socket>> sockets_;
   std::unordered_map<const Session*, Socket*> by_session_;
+  std::vector<Socket*> resting_;  // listeners that wait for a file descriptor to become free
   std::vector<char> scratch_;
   int64_t next_check_ms_ = 0;
 };

@@ -25,15 +25,18 @@ void Output::settle_failed(std::string_view error_line) {
   pieces_.clear();
 }
 
+// A client that always has something left must not keep what it has been sent: the sent part goes when it is the larger
+// one, so that each byte is moved once at most.
 void Output::sent(size_t bytes) {
   sent_ += bytes;
-  if (sent_ < bytes_.size()) return;
-  sent_ = 0;
+  const size_t left = bytes_.size() - sent_;
+  if (left > 0 && (sent_ < kKeptBytes || sent_ < left)) return;
   if (bytes_.capacity() > kKeptBytes) {
-    std::string().swap(bytes_);
+    bytes_ = std::string(bytes_, sent_);
   } else {
-    bytes_.clear();
+    bytes_.erase(0, sent_);
   }
+  sent_ = 0;
 }
 
 }  // namespace lapse::server

@@ -8,6 +8,10 @@
 
 namespace lapse::server {
 
+namespace {
+constexpr int64_t kExpiryRetryMs = 1'000;
+}
+
 // ------------------------------------------------------------------------------- opening and closing
 
 Result<std::unique_ptr<Server>> Server::open(const Config& config, Clock* clock) {
@@ -119,12 +123,18 @@ void Server::begin_turn() {
   remove_due();
   if (waiting_.empty() || now_ms() < paused_until_ms_) return;
   for (const uint64_t id : std::exchange(waiting_, {})) {
-    if (Session* session = find_session(id)) receive(session, {});
+    Session* session = find_session(id);
+    if (session == nullptr) continue;
+    session->waits = false;
+    receive(session, {});
   }
 }
 
+// What cannot be removed, since the disk is full, say, the store hides in any case: that must not fail the commands of the
+// turn, nor keep the loop busy.
 void Server::remove_due() {
-  if (!expirer_->is_due(now_ms())) return;
+  if (!expirer_->is_due(now_ms()) || now_ms() < expire_not_before_ms_) return;
+  const Savepoint before = turn_->savepoint();
   const Result<uint64_t> removed = expirer_->remove_due(
       now_ms(), Expirer::kPerTurn, [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
         add_event({kExpired, "expired", db, std::string(key)});
@@ -133,15 +143,24 @@ void Server::remove_due() {
     statistics_.expired += *removed;
     send_events();
   } else {
-    // The store hides what is due in any case; writes of clients will be told what is wrong.
     events_.clear();
-    turn_->give_up(removed.status());
+    expire_not_before_ms_ = now_ms() + kExpiryRetryMs;
+    if (const Status undone = turn_->rollback_to(before); !undone.ok()) turn_->give_up(undone);
   }
+  if (careful_) commit();
 }
 
 void Server::end_turn() {
   const bool wrote = turn_->writes();
+  commit();
+  if (wrote || now_ms() >= expirer_->wakeup_ms()) (void)expirer_->find_next();
+}
+
+void Server::commit() {
+  const bool wrote = turn_->writes();
   const Status status = turn_->commit();
+  client_wrote_ = false;
+  if (wrote || !status.ok()) careful_ = !status.ok();
   if (wrote && status.ok()) ++statistics_.commits;
   if (status.ok()) {
     for (Session* session : written_) session->output.settle();
@@ -151,8 +170,8 @@ void Server::end_turn() {
     resp::ReplyWriter(&line, 2).error(error_text(status));
     for (Session* session : written_) session->output.settle_failed(line);
     watchers_.turn_failed();
+    expire_not_before_ms_ = now_ms() + kExpiryRetryMs;
   }
-  if (wrote || now_ms() >= expirer_->wakeup_ms()) (void)expirer_->find_next();
 }
 
 Status Server::commit_so_far() {
@@ -179,7 +198,7 @@ std::vector<Session*> Server::take_written() {
 int64_t Server::wakeup_ms() {
   // While the clock is in doubt, nothing is removed: being due is no reason to wake up then.
   const bool removes = expirer_->enabled() && !clock_->in_doubt();
-  int64_t wakeup_ms = removes ? expirer_->wakeup_ms() : kNever;
+  int64_t wakeup_ms = removes ? std::max(expirer_->wakeup_ms(), expire_not_before_ms_) : kNever;
   if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, paused_until_ms_);
   return wakeup_ms;
 }
@@ -193,7 +212,20 @@ void Server::unpause() { paused_until_ms_ = 0; }
 
 // ------------------------------------------------------------------------------------------ messages
 
+const OutputLimit& Server::output_limit(const Session& session) const {
+  return session.subscribed() || session.monitors ? config_.pubsub_output : config_.normal_output;
+}
+
+// At once, and not only after the turn: one turn can bring any amount.
+void Server::drop_if_over_output_limit(Session* session) {
+  const uint64_t most = output_limit(*session).hard_bytes;
+  if (session->gone || most == 0 || session->output.pending_bytes() <= most) return;
+  ++statistics_.clients_over_output_limit;
+  drop(session);
+}
+
 void Server::deliver(Session* to, Output::Kind kind, std::string_view bytes) {
+  if (to->closing) return;
   if (to == current_) {
     own_messages_.emplace_back(kind, bytes);
     return;
@@ -201,6 +233,7 @@ void Server::deliver(Session* to, Output::Kind kind, std::string_view bytes) {
   to->output.begin(kind);
   to->output.bytes().append(bytes);
   note_written(to);
+  drop_if_over_output_limit(to);
 }
 
 size_t Server::publish(std::string_view channel, std::string_view message, Output::Kind kind) {

@@ -55,6 +55,8 @@ class Server {
   // To be closed when its output has gone; or at once.
   void close_later(Session* session);
   void drop(Session* session);
+  // What may pile up for it.
+  const OutputLimit& output_limit(const Session& session) const;
 
   // --- turns
 
@@ -122,6 +124,8 @@ class Server {
   Status enqueue(Session* session, const Command& command, std::span<const std::string_view> arguments);
   Status break_queue(Session* session, std::string_view command, Status why);
   void finish_reply(Session* session);
+  void commit();
+  void drop_if_over_output_limit(Session* session);
   void feed_monitors(const Call& call);
   Status expire_arguments(const Call& call);
   void send_events();
@@ -152,6 +156,9 @@ class Server {
   std::vector<Session*> written_;
   std::vector<uint64_t> waiting_;  // sessions that have whole commands which a pause keeps back
   size_t monitors_ = 0;
+  bool client_wrote_ = false;         // since the last commit
+  bool careful_ = false;              // the last commit failed: until one succeeds, each write has its own
+  int64_t expire_not_before_ms_ = 0;  // removing what is due failed: not to be tried at every turn
   int64_t paused_until_ms_ = 0;
   bool pause_writes_only_ = false;
   int64_t started_at_ms_ = 0;

@@ -1,0 +1,187 @@
+// What a client may ask of the server: beyond it there is an error, or the end of the connection, and the others do not
+// notice.
+
+#include "test_server.h"
+
+namespace lapse::server {
+namespace {
+
+Config config_with(const std::function<void(Config&)>& change) {
+  Config config = TestServer::in_memory();
+  change(config);
+  return config;
+}
+
+std::string bulk_of(size_t bytes, char fill = 'x') {
+  return "$" + std::to_string(bytes) + "\r\n" + std::string(bytes, fill) + "\r\n";
+}
+
+TEST(Limits, MalformedProtocolIsAnErrorAndTheEnd) {
+  TestServer server;
+  for (const std::string_view bytes :
+       {"*x\r\n", "*1\r\n+PING\r\n", "*1\r\n$-5\r\n", "SET 'key\r\n", "*1\r\n$4\r\nPING\r\n*1\r\n$x\r\n"}) {
+    TestClient client(server);
+    client.send(bytes);
+    const std::vector<std::string> replies = client.receive_all();
+    ASSERT_FALSE(replies.empty());
+    EXPECT_TRUE(replies.back().starts_with("(error) ERR Protocol error: ")) << replies.back();
+    EXPECT_TRUE(client.closed()) << bytes;
+  }
+  TestClient other(server);
+  EXPECT_EQ("PONG", other("PING"));
+}
+
+TEST(Limits, NothingBehindAnErrorOfTheProtocolIsRun) {
+  TestServer server;
+  TestClient client(server);
+  client.send("*1\r\n$x\r\nSET key value\r\n");
+  EXPECT_TRUE(client.closed());
+  TestClient other(server);
+  EXPECT_EQ("(nil)", other("GET key"));
+}
+
+TEST(Limits, BulkLength) {
+  TestServer server(config_with([](Config& config) { config.max_bulk_bytes = 1 << 20; }));
+  TestClient client(server);
+  EXPECT_EQ("OK", client({"SET", "key", std::string(1 << 20, 'x')}));
+  client.send("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$1048577\r\n");
+  EXPECT_EQ("(error) ERR Protocol error: invalid bulk length", client.receive());
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(Limits, ArgumentsOfACommand) {
+  TestServer server(config_with([](Config& config) { config.max_arguments = 16; }));
+  TestClient client(server);
+  std::vector<std::string> words(16, "word");
+  words[0] = "PING";
+  EXPECT_EQ("(error) ERR wrong number of arguments for 'ping' command", client(words));
+  client.send("*17\r\n");
+  EXPECT_EQ("(error) ERR Protocol error: invalid multibulk length", client.receive());
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(Limits, QueryBuffer) {
+  TestServer server(config_with([](Config& config) { config.query_buffer_limit = 1 << 20; }));
+  TestClient client(server);
+  client.send("*2\r\n$4\r\nECHO\r\n$2000000\r\n");
+  client.send(std::string(900'000, 'x'));
+  EXPECT_FALSE(client.closed());
+  client.send(std::string(200'000, 'x'));
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(1U, server->statistics().clients_over_query_limit);
+}
+
+TEST(Limits, WhatIsAnnouncedTakesNoMemory) {
+  TestServer server;
+  TestClient client(server);
+  client.send("*1048576\r\n$536870912\r\nab");
+  EXPECT_LT(client.session()->input.capacity(), 4'096U);
+}
+
+TEST(Limits, ALargeCommandLeavesNoLargeBuffer) {
+  TestServer server;
+  TestClient client(server);
+  client.send("*2\r\n$4\r\nECHO\r\n$1000000\r\n" + std::string(500'000, 'x'));
+  EXPECT_GE(client.session()->input.capacity(), 500'000U);
+  client.send(std::string(500'000, 'x') + "\r\n");
+  EXPECT_LT(client.session()->input.capacity(), 100'000U);
+  EXPECT_LT(client.session()->output.bytes().capacity(), 100'000U);
+}
+
+TEST(Limits, CommandsThatArriveByteByByte) {
+  TestServer server;
+  TestClient client(server);
+  for (const char c : resp::to_request({"SET", "key", "value"}) + "GET key\r\n") client.send({&c, 1});
+  EXPECT_EQ("OK", client.receive());
+  EXPECT_EQ("\"value\"", client.receive());
+}
+
+TEST(Limits, AStrangerMaySendLittle) {
+  const Config config = config_with([](Config& changed) { changed.requirepass = "secret"; });
+  TestServer server(config);
+  TestClient many(server);
+  many.send("*11\r\n");
+  EXPECT_EQ("(error) ERR Protocol error: unauthenticated multibulk length", many.receive());
+  EXPECT_TRUE(many.closed());
+  TestClient large(server);
+  large.send("*2\r\n$4\r\nAUTH\r\n$16385\r\n");
+  EXPECT_EQ("(error) ERR Protocol error: unauthenticated bulk length", large.receive());
+  EXPECT_TRUE(large.closed());
+  TestClient known(server);
+  EXPECT_EQ("(error) NOAUTH Authentication required.", known("GET key"));
+  EXPECT_EQ("OK", known("AUTH secret"));
+  EXPECT_EQ("OK", known({"SET", "key", std::string(20'000, 'x')}));
+}
+
+TEST(Limits, AClientThatDoesNotReadIsDroppedWithinTheTurn) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  TestClient client(server);
+  EXPECT_EQ("OK", client({"SET", "key", std::string(100'000, 'x')}));
+  TestClient greedy(server);
+  std::string gets;
+  for (int i = 0; i < 1'000; ++i) gets += "GET key\r\n";
+  server.together([&] {
+    greedy.send(gets);
+    EXPECT_TRUE(greedy.session()->gone);
+    EXPECT_LT(greedy.session()->output.pending_bytes(), 2'000'000U);
+  });
+  EXPECT_EQ(1U, server->statistics().clients_over_output_limit);
+  EXPECT_EQ("PONG", client("PING"));
+}
+
+TEST(Limits, BrowsersAreShownTheDoor) {
+  TestServer server;
+  TestClient browser(server);
+  browser.send("POST / HTTP/1.1\r\nHost: localhost:6379\r\n\r\nSET key value\r\n");
+  EXPECT_TRUE(browser.closed());
+  TestClient other(server);
+  EXPECT_EQ("(nil)", other("GET key"));
+}
+
+TEST(Limits, NoPublicAddressWithoutAPassword) {
+  const auto check = [](std::string address, std::string password) {
+    Config config;
+    config.bind = {std::move(address)};
+    config.requirepass = std::move(password);
+    return check_config(config);
+  };
+  EXPECT_OK(check("127.0.0.1", ""));
+  EXPECT_OK(check("-::1", ""));
+  EXPECT_OK(check("localhost", ""));
+  EXPECT_CODE(kInvalidArgument, check("0.0.0.0", ""));
+  EXPECT_CODE(kInvalidArgument, check("*", ""));
+  EXPECT_CODE(kInvalidArgument, check("::", ""));
+  EXPECT_CODE(kInvalidArgument, check("127.example.org", ""));
+  EXPECT_OK(check("0.0.0.0", "secret"));
+}
+
+TEST(Output, WhatWasSentIsNotKeptForAClientThatIsNeverDone) {
+  Output output;
+  for (int i = 0; i < 1'000; ++i) {
+    output.begin(Output::Kind::kPlain);
+    output.bytes().append(10'000, 'x');
+    output.settle();
+    output.sent(output.pending_bytes() - 1);
+    ASSERT_EQ(1U, output.pending_bytes());
+  }
+  EXPECT_LT(output.bytes().capacity(), 200'000U);
+}
+
+TEST(Output, EveryByteOfALargeOutputGoesOnceAndInOrder) {
+  Output output;
+  std::string sent;
+  std::string all;
+  for (int i = 0; i < 200'000; ++i) all += static_cast<char>(i * 7 % 251);
+  output.begin(Output::Kind::kPlain);
+  output.bytes().append(all);
+  output.settle();
+  while (output.pending_bytes() > 0) {
+    const std::string_view some = output.unsent().substr(0, 777);
+    sent += some;
+    output.sent(some.size());
+  }
+  EXPECT_EQ(all, sent);
+}
+
+}  // namespace
+}  // namespace lapse::server

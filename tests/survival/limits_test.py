@@ -1,0 +1,136 @@
+"""The limits that need sockets: each is met by a client that goes beyond it, beside one that does not and must not notice."""
+
+import os
+import resource
+import socket
+import tempfile
+import time
+import unittest
+
+from serving import Client, Gone, request, serving
+
+
+class Limits(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="lapse-limits-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def serve(self, *settings, **options):
+        context = serving(self.folder, *settings, **options)
+        server = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        return server
+
+    def client(self, server, **options):
+        client = Client(server, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def test_one_client_too_many_is_told_so(self):
+        server = self.serve("--maxclients", "2")
+        first = self.client(server)
+        self.assertEqual("+PONG", first("PING"))
+        second = self.client(server)
+        self.assertEqual("+PONG", second("PING"))
+        third = self.client(server)
+        self.assertEqual("-ERR max number of clients reached", third.reply())
+        self.assertTrue(third.is_gone())
+        second.close()
+        self.assertEqual("+PONG", first("PING"))
+        fourth = self.client(server)
+        self.assertEqual("+PONG", fourth("PING"))
+
+    def test_without_file_descriptors_clients_wait_and_the_loop_rests(self):
+        def few_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
+
+        server = self.serve(preexec_fn=few_files)  # too few for maxclients: that is lowered to what there is
+        clients = [self.client(server) for _ in range(30)]
+        served = [client for client in clients if self.is_served(client)]
+        self.assertGreaterEqual(len(served), 10)
+        before = server.cpu_seconds()
+        time.sleep(1)
+        self.assertLess(server.cpu_seconds() - before, 0.5)
+        self.assertEqual("+PONG", served[0]("PING"))
+
+    @staticmethod
+    def is_served(client):
+        try:
+            return client("PING") == "+PONG"
+        except Gone:
+            return False
+
+    def test_a_client_that_never_reads_is_dropped(self):
+        server = self.serve("--client-output-buffer-limit", "normal", "4mb", "0", "0")
+        other = self.client(server)
+        self.assertEqual("+OK", other("SET", "key", b"x" * 100_000))
+        deaf = self.client(server, receive_buffer=4096)
+        deaf.send(b"GET key\r\n" * 200)
+        self.assertTrue(deaf.is_gone())
+        self.assertEqual("+PONG", other("PING"))
+        self.assertLess(server.resident_bytes(), 1 << 30)
+
+    def test_an_idle_client_is_dropped(self):
+        server = self.serve("--timeout", "1")
+        idle = self.client(server)
+        self.assertEqual("+PONG", idle("PING"))
+        self.assertTrue(idle.is_gone())
+        self.assertEqual("+PONG", self.client(server)("PING"))
+
+    def test_half_a_command_is_not_waited_for_for_ever(self):
+        server = self.serve("--half-command-timeout", "1")
+        whole = self.client(server)
+        self.assertEqual("+PONG", whole("PING"))
+        half = self.client(server)
+        half.send(b"*2\r\n$3\r\nGET\r\n$3\r\nke")
+        self.assertTrue(half.is_gone())
+        self.assertEqual("+PONG", whole("PING"))
+
+    def test_malformed_protocol_is_answered_and_closed(self):
+        server = self.serve()
+        for garbage in (b"*1\r\n$x\r\n", b"*99999999999\r\n", b"'\r\n", b"*1\r\n:1\r\n", b"a" * 70_000):
+            client = self.client(server)
+            client.send(garbage)
+            self.assertRegex(client.reply(), "^-ERR Protocol error: ")
+            self.assertTrue(client.is_gone())
+        self.assertEqual("+PONG", self.client(server)("PING"))
+
+    def test_random_bytes_are_survived(self):
+        server = self.serve()
+        for _ in range(200):
+            client = self.client(server)
+            try:
+                client.send(os.urandom(1000))
+            except Gone:
+                pass
+            client.close()
+        self.assertEqual("+PONG", self.client(server)("PING"))
+
+    def test_a_half_closed_client_gets_its_replies(self):
+        server = self.serve()
+        client = self.client(server)
+        client.send(request("PING") * 3)
+        client.socket.shutdown(socket.SHUT_WR)
+        self.assertEqual(["+PONG"] * 3, [client.reply() for _ in range(3)])
+        self.assertTrue(client.is_gone())
+
+    def test_clients_that_vanish_in_the_middle_are_forgotten(self):
+        server = self.serve()
+        for i in range(100):
+            client = Client(server)
+            client.send(request("SET", "key", b"x" * 10_000) * 5 + b"*3\r\n$3\r\nSE")
+            if i % 2:
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+            client.close()
+        self.assertEqual("+PONG", self.client(server)("PING"))
+
+    def test_no_public_address_without_a_password(self):
+        with self.assertRaises(RuntimeError):
+            self.serve("--bind", "0.0.0.0")
+        server = self.serve("--bind", "0.0.0.0", "--requirepass", "secret")
+        self.assertEqual("-NOAUTH Authentication required.", self.client(server)("GET", "key"))
+
+
+if __name__ == "__main__":
+    unittest.main()
