@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "bench/engine_command.h"
+#include "bench/server_command.h"
 #include "bench/store_command.h"
 #include "bench/usage.h"
 
@@ -20,6 +21,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"engine", kEngineHelp, run_engine_command},
     {"store", kStoreHelp, run_store_command},
+    {"server", kServerHelp, run_server_command},
 };
 
 void print_help() {

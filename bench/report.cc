@@ -51,6 +51,7 @@ std::string with_unit(double value, Unit unit) {
     case Unit::kMicroseconds: return value >= 1e3 ? digits(value / 1e3) + " ms" : digits(value) + " us";
     case Unit::kMilliseconds: return digits(value) + " ms";
     case Unit::kMegabytes: return digits(value) + " MB";
+    case Unit::kBytes: return digits(value) + " B";
   }
   return {};
 }

@@ -12,7 +12,7 @@
 
 namespace lapse::bench {
 
-enum class Unit { kOpsPerSecond, kMicroseconds, kMilliseconds, kMegabytes };
+enum class Unit { kOpsPerSecond, kMicroseconds, kMilliseconds, kMegabytes, kBytes };
 
 enum class Over { kMedian, kMaximum };  // how the rounds become one figure
 
@@ -70,7 +70,7 @@ class Report {
   std::vector<RowOfCells> rows_;  // in the order of their first figure
 };
 
-// "1.23 M/s", "48.1 us", "0.31 ms", "165 MB".
+// "1.23 M/s", "48.1 us", "0.31 ms", "165 MB", "42.0 B".
 std::string with_unit(double value, Unit unit);
 
 }  // namespace lapse::bench
