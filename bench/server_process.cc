@@ -198,7 +198,16 @@ double ServerProcess::anonymous_bytes() const {
   throw std::runtime_error("no RssAnon in /proc");
 }
 
+// An error is quickly said: it must not pass for speed.
+void ServerProcess::check(const std::vector<std::string>& command) const {
+  std::string request = "*" + std::to_string(command.size()) + "\r\n";
+  for (const std::string& word : command) request += bulk(word);
+  if (const std::string reply = ask(request, 1); reply.starts_with('-'))
+    throw std::runtime_error(command[0] + ": " + reply);
+}
+
 double ServerProcess::measure(const Load& load, const std::vector<std::string>& command) const {
+  check(command);
   std::string line = "redis-benchmark --csv -h 127.0.0.1 -p " + std::to_string(port_) + " -c " +
                      std::to_string(kClients) + " -n " + std::to_string(load.requests) + " -P " +
                      std::to_string(load.pipeline) + " -r " + std::to_string(load.keys);

@@ -43,6 +43,7 @@ class ServerProcess {
 
  private:
   void wait_until_it_answers() const;
+  void check(const std::vector<std::string>& command) const;
   std::string ask(const std::string& request, size_t replies) const;
 
   std::filesystem::path folder_;

@@ -12,10 +12,6 @@ Config config_with(const std::function<void(Config&)>& change) {
   return config;
 }
 
-std::string bulk_of(size_t bytes, char fill = 'x') {
-  return "$" + std::to_string(bytes) + "\r\n" + std::string(bytes, fill) + "\r\n";
-}
-
 TEST(Limits, MalformedProtocolIsAnErrorAndTheEnd) {
   TestServer server;
   for (const std::string_view bytes :
