@@ -32,7 +32,7 @@ void Output::sent(size_t bytes) {
   const size_t left = bytes_.size() - sent_;
   if (left > 0 && (sent_ < kKeptBytes || sent_ < left)) return;
   if (bytes_.capacity() > kKeptBytes) {
-    bytes_ = std::string(bytes_, sent_);
+    std::string(bytes_, sent_).swap(bytes_);
   } else {
     bytes_.erase(0, sent_);
   }
