@@ -41,6 +41,7 @@ struct KeyPositions {
   int first = 0;
   int last = 0;
   int step = 0;
+  int count_at = 0;  // where the number of keys stands, of commands that say it: then `last` means nothing
 };
 
 struct Command {

@@ -16,10 +16,12 @@ struct Table {
 
   Table() {
     for (const auto& family :
-         {connection_commands(), client_commands(), string_commands(), bit_commands(), key_commands(),
-          expire_commands(), move_commands(), dump_commands(), object_commands(), scan_commands(),
-          database_commands(), transaction_commands(), pubsub_commands(), introspection_commands(),
-          past_commands(), expiry_commands(), family_commands(), absent_commands()}) {
+         {connection_commands(), client_commands(),        string_commands(),   many_commands(),
+          number_commands(),     substring_commands(),     lcs_commands(),      bit_commands(),
+          key_commands(),        expire_commands(),        move_commands(),     dump_commands(),
+          object_commands(),     scan_commands(),          database_commands(), transaction_commands(),
+          pubsub_commands(),     introspection_commands(), past_commands(),     expiry_commands(),
+          family_commands(),     absent_commands()}) {
       for (const Command& command : family) {
         all.push_back(&command);
         by_name.emplace(command.name, &command);
@@ -34,6 +36,15 @@ const Table& table() {
 }
 
 constexpr size_t kLongestName = 32;
+
+// Behind the last argument that may be a key.
+int64_t end_of_keys(const KeyPositions& keys, std::span<const std::string_view> arguments) {
+  const auto size = static_cast<int64_t>(arguments.size());
+  if (keys.count_at == 0) return std::min(keys.last < 0 ? size + keys.last + 1 : keys.last + 1, size);
+  const auto count = keys.count_at < size ? to_integer(arguments[static_cast<size_t>(keys.count_at)]) : 0;
+  if (!count || *count <= 0 || *count > size) return keys.first;
+  return std::min(keys.first + *count * keys.step, size);
+}
 
 }  // namespace
 
@@ -50,6 +61,15 @@ const Command* find_subcommand(const Command& parent, std::string_view name) {
     if (same_word(command.name.substr(parent.name.size() + 1), name)) return &command;
   }
   return nullptr;
+}
+
+std::vector<size_t> key_arguments(const Command& command, std::span<const std::string_view> arguments) {
+  std::vector<size_t> found;
+  if (command.keys.first == 0) return found;
+  const int64_t end = end_of_keys(command.keys, arguments);
+  for (int64_t i = command.keys.first; i < end; i += command.keys.step)
+    found.push_back(static_cast<size_t>(i));
+  return found;
 }
 
 const std::vector<const Command*>& all_commands() { return table().all; }

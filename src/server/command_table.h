@@ -14,6 +14,9 @@ namespace lapse::server {
 const Command* find_command(std::string_view name);
 const Command* find_subcommand(const Command& parent, std::string_view name);
 
+// Which of the arguments are keys, the command's name being at 0.
+std::vector<size_t> key_arguments(const Command& command, std::span<const std::string_view> arguments);
+
 // In the order of the table.
 const std::vector<const Command*>& all_commands();
 
@@ -34,6 +37,10 @@ std::span<const Command> past_commands();
 std::span<const Command> pubsub_commands();
 std::span<const Command> scan_commands();
 std::span<const Command> string_commands();
+std::span<const Command> many_commands();
+std::span<const Command> number_commands();
+std::span<const Command> substring_commands();
+std::span<const Command> lcs_commands();
 std::span<const Command> bit_commands();
 std::span<const Command> transaction_commands();
 

@@ -249,12 +249,9 @@ void Server::run(Call& call) {
 }
 
 Status Server::expire_arguments(const Call& call) {
-  const KeyPositions& at = call.command.keys;
-  if ((call.command.flags & kWrite) == 0 || at.first == 0 || !may_have_lapsed()) return {};
-  const auto size = static_cast<int>(call.size());
-  const int last = at.last < 0 ? size + at.last : at.last;
-  for (int i = at.first; i <= last && i < size; i += at.step) {
-    LAPSE_TRY(expire_if_lapsed(call, call.session.db, call[static_cast<size_t>(i)]));
+  if ((call.command.flags & kWrite) == 0 || !may_have_lapsed()) return {};
+  for (const size_t i : key_arguments(call.command, call.arguments)) {
+    LAPSE_TRY(expire_if_lapsed(call, call.session.db, call[i]));
   }
   return {};
 }
