@@ -13,16 +13,6 @@ Status invalid_expire_time(const Call& call) {
   return refuse("ERR invalid expire time in '" + std::string(call.command.name) + "' command");
 }
 
-struct Word {
-  std::string_view word;
-  TimeUnit unit;
-  TimeFrom from;
-};
-constexpr Word kWords[] = {{"EX", TimeUnit::kSeconds, TimeFrom::kNow},
-                           {"PX", TimeUnit::kMilliseconds, TimeFrom::kNow},
-                           {"EXAT", TimeUnit::kSeconds, TimeFrom::kEpoch},
-                           {"PXAT", TimeUnit::kMilliseconds, TimeFrom::kEpoch}};
-
 }  // namespace
 
 // Checked before the arithmetic: nothing here may overflow.
@@ -48,15 +38,43 @@ Result<int64_t> to_new_deadline_ms(const Call& call, std::string_view number, Ti
   return to_deadline_ms(call, number, unit, from);
 }
 
-Result<std::optional<int64_t>> take_deadline(const Call& call, size_t* i) {
-  if (*i + 1 >= call.size()) return std::optional<int64_t>();
+struct LifetimeOptions::Word {
+  std::string_view word;
+  Besides only_for;  // kNothing: for all commands, and a number follows
+  TimeUnit unit = TimeUnit::kSeconds;
+  TimeFrom from = TimeFrom::kNow;
+};
+
+const LifetimeOptions::Word LifetimeOptions::kWords[] = {
+    {"EX", Besides::kNothing, TimeUnit::kSeconds, TimeFrom::kNow},
+    {"PX", Besides::kNothing, TimeUnit::kMilliseconds, TimeFrom::kNow},
+    {"EXAT", Besides::kNothing, TimeUnit::kSeconds, TimeFrom::kEpoch},
+    {"PXAT", Besides::kNothing, TimeUnit::kMilliseconds, TimeFrom::kEpoch},
+    {"KEEPTTL", Besides::kKeepTtl},
+    {"PERSIST", Besides::kPersist},
+};
+
+bool LifetimeOptions::take(const Call& call, size_t* i) {
   for (const Word& word : kWords) {
     if (!same_word(call[*i], word.word)) continue;
-    LAPSE_TRY_ASSIGN(const int64_t deadline_ms, to_new_deadline_ms(call, call[*i + 1], word.unit, word.from));
-    ++*i;
-    return std::optional<int64_t>(deadline_ms);
+    const bool has_number = word.only_for == Besides::kNothing;
+    if (word_ != nullptr && word_ != &word) return false;
+    if (!has_number && word.only_for != besides_) return false;
+    if (has_number && *i + 1 == call.size()) return false;
+    word_ = &word;
+    if (has_number) number_ = call[++*i];
+    return true;
   }
-  return std::optional<int64_t>();
+  return false;
+}
+
+bool LifetimeOptions::keeps_ttl() const { return word_ != nullptr && word_->only_for == Besides::kKeepTtl; }
+bool LifetimeOptions::persists() const { return word_ != nullptr && word_->only_for == Besides::kPersist; }
+
+Result<std::optional<int64_t>> LifetimeOptions::deadline_ms(const Call& call) const {
+  if (word_ == nullptr || word_->only_for != Besides::kNothing) return std::optional<int64_t>();
+  LAPSE_TRY_ASSIGN(const int64_t deadline_ms, to_new_deadline_ms(call, number_, word_->unit, word_->from));
+  return std::optional<int64_t>(deadline_ms);
 }
 
 }  // namespace lapse::server

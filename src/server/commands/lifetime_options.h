@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "lapse/lifetime.h"
 #include "lapse/status.h"
 #include "server/call.h"
 
@@ -21,7 +22,31 @@ Result<int64_t> to_deadline_ms(const Call& call, std::string_view number, TimeUn
 // The same for commands that refuse what is not positive: SET, SETEX, GETEX, …
 Result<int64_t> to_new_deadline_ms(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from);
 
-// If arguments[*i] is one of the four words, reads it and its number, moves *i onto the number, and answers the deadline.
-Result<std::optional<int64_t>> take_deadline(const Call& call, size_t* i);
+// The words about the lifetime among a command's options. They are gathered first and understood later, so that a word out
+// of place is a syntax error whatever numbers stand around it, as it is in Redis. A word may come twice, and the last one
+// counts; two different ones clash.
+class LifetimeOptions {
+ public:
+  enum class Besides { kNothing, kKeepTtl, kPersist };  // the word that the command knows besides the four
+
+  explicit LifetimeOptions(Besides besides) : besides_(besides) {}
+
+  // If arguments[*i] is one of the words and fits, takes it, and moves *i onto its number.
+  bool take(const Call& call, size_t* i);
+
+  // Whether KEEPTTL, or PERSIST, was given.
+  bool keeps_ttl() const;
+  bool persists() const;
+  // Nothing, if none of the four words was there.
+  Result<std::optional<int64_t>> deadline_ms(const Call& call) const;
+
+ private:
+  struct Word;
+  static const Word kWords[];
+
+  Besides besides_;
+  const Word* word_ = nullptr;
+  std::string_view number_;
+};
 
 }  // namespace lapse::server

@@ -179,8 +179,9 @@ Result<Lifetime> parse_lifetime(const Call& call, size_t i) {
   if (i == call.size()) return Lifetime();
   if (i + 1 == call.size() && same_word(call[i], "KEEPTTL")) return Lifetime::keep();
   if (i + 1 == call.size() && same_word(call[i], "PERSIST")) return Lifetime::forever();
-  LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, take_deadline(call, &i));
-  if (!deadline_ms || i + 1 != call.size()) return syntax_error();
+  LifetimeOptions options(LifetimeOptions::Besides::kNothing);
+  if (!options.take(call, &i) || i + 1 != call.size()) return syntax_error();
+  LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, options.deadline_ms(call));
   return Lifetime::until(*deadline_ms);
 }
 

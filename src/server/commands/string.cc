@@ -1,122 +1,72 @@
-// Strings: the values themselves.
+// Strings: to read, write and exchange whole values.
 
 #include <optional>
 
 #include "base/try.h"
 #include "server/command_table.h"
+#include "server/commands/condition.h"
 #include "server/commands/lifetime_options.h"
-#include "server/server.h"
+#include "server/commands/values.h"
 #include "server/text.h"
 
 namespace lapse::server {
 
 namespace {
 
-void reply_value(Call& call, const std::optional<std::string>& value) {
-  if (value) {
-    call.reply.bulk(*value);
-  } else {
-    call.reply.null();
-  }
-}
-
 Status get(Call& call) {
-  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
-  LAPSE_TRY_ASSIGN(const std::optional<std::string> value, keys->get(call[1]));
-  call.looked_up(call[1], value.has_value());
+  LAPSE_TRY_ASSIGN(const std::optional<std::string> value, look_up(call, call[1]));
   reply_value(call, value);
   return {};
 }
 
-// SET key value [NX | XX | IFEQ comparison | IFNE comparison] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+// SET key value [NX | XX | IFEQ value | IFNE value | IFDEQ digest | IFDNE digest] [GET]
+//     [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
 struct SetOptions {
-  enum class Only { kAlways, kIfAbsent, kIfPresent, kIfEqual, kIfNotEqual };
-  Only only = Only::kAlways;
-  std::string_view comparison;
+  Condition condition;
   bool get = false;
+  bool keeps_ttl = false;
   std::optional<int64_t> deadline_ms;
-  bool keep_ttl = false;
-
-  Lifetime lifetime() const {
-    if (keep_ttl) return Lifetime::keep();
-    return deadline_ms ? Lifetime::until(*deadline_ms) : Lifetime();
-  }
 };
 
 Result<SetOptions> parse_set(const Call& call) {
-  using Only = SetOptions::Only;
   SetOptions options;
-  const auto choose = [&](Only only) {
-    if (options.only != Only::kAlways) return false;
-    options.only = only;
-    return true;
-  };
+  LifetimeOptions lifetime(LifetimeOptions::Besides::kKeepTtl);
   for (size_t i = 3; i < call.size(); ++i) {
-    const std::string_view word = call[i];
-    bool fits = true;
-    if (same_word(word, "NX")) {
-      fits = choose(Only::kIfAbsent);
-    } else if (same_word(word, "XX")) {
-      fits = choose(Only::kIfPresent);
-    } else if ((same_word(word, "IFEQ") || same_word(word, "IFNE")) && i + 1 < call.size()) {
-      fits = choose(same_word(word, "IFEQ") ? Only::kIfEqual : Only::kIfNotEqual);
-      options.comparison = call[++i];
-    } else if (same_word(word, "GET")) {
+    if (same_word(call[i], "GET")) {
       options.get = true;
-    } else if (same_word(word, "KEEPTTL") && !options.deadline_ms) {
-      options.keep_ttl = true;
-    } else {
-      LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, take_deadline(call, &i));
-      fits = deadline_ms && !options.deadline_ms && !options.keep_ttl;
-      options.deadline_ms = deadline_ms;
+    } else if (!options.condition.take(call, &i) && !lifetime.take(call, &i)) {
+      return syntax_error();
     }
-    if (!fits) return syntax_error();
   }
+  LAPSE_TRY(options.condition.check());
+  options.keeps_ttl = lifetime.keeps_ttl();
+  LAPSE_TRY_ASSIGN(options.deadline_ms, lifetime.deadline_ms(call));
   return options;
 }
 
-bool applies(const SetOptions& options, const std::optional<std::string>& before) {
-  using Only = SetOptions::Only;
-  switch (options.only) {
-    case Only::kAlways: return true;
-    case Only::kIfAbsent: return !before;
-    case Only::kIfPresent: return before.has_value();
-    case Only::kIfEqual: return before && *before == options.comparison;
-    case Only::kIfNotEqual: return !before || *before != options.comparison;
-  }
-  return false;
-}
-
-Status put(const Call& call, std::string_view key, std::string_view value, const Lifetime& lifetime) {
-  LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
-  if (call.wanted(kNew)) {
-    LAPSE_TRY_ASSIGN(const bool there, keys->exists(key));
-    if (!there) call.told(kNew, "new", key);
-  }
-  LAPSE_TRY(keys->put(key, value, lifetime));
-  call.changed(kString, "set", key);
-  if (lifetime.kind() == Lifetime::Kind::kUntil) call.told(kGeneric, "expire", key);
-  return {};
+Status put(const Call& call, const SetOptions& options) {
+  if (options.deadline_ms) return set_until(call, call[1], call[2], *options.deadline_ms);
+  return write_value(call, call[1], call[2], options.keeps_ttl ? Lifetime::keep() : Lifetime(), "set");
 }
 
 Status set(Call& call) {
-  SetOptions options;
-  if (call.size() > 3) {
-    LAPSE_TRY_ASSIGN(options, parse_set(call));
-  }
-  if (options.only == SetOptions::Only::kAlways && !options.get) {
-    LAPSE_TRY(put(call, call[1], call[2], options.lifetime()));
+  if (call.size() == 3) {
+    LAPSE_TRY(write_value(call, call[1], call[2], Lifetime(), "set"));
     call.reply.ok();
     return {};
   }
-  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
-  LAPSE_TRY_ASSIGN(const std::optional<std::string> before, keys->get(call[1]));
-  if (options.get) call.looked_up(call[1], before.has_value());
-  const bool write = applies(options, before);
-  if (write) LAPSE_TRY(put(call, call[1], call[2], options.lifetime()));
+  LAPSE_TRY_ASSIGN(const SetOptions options, parse_set(call));
+  std::optional<std::string> before;
+  if (options.get || !options.condition.always()) {
+    LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+    LAPSE_TRY_ASSIGN(before, keys->get(call[1]));
+    if (options.get) call.looked_up(call[1], before.has_value());
+  }
+  const bool writes = options.condition.holds(before);
+  if (writes) LAPSE_TRY(put(call, options));
   if (options.get) {
     reply_value(call, before);
-  } else if (write) {
+  } else if (writes) {
     call.reply.ok();
   } else {
     call.reply.null();
@@ -124,12 +74,123 @@ Status set(Call& call) {
   return {};
 }
 
-constexpr KeyPositions kOneKey = {1, 1, 1};
+Status setnx(Call& call) {
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+  LAPSE_TRY_ASSIGN(const bool there, keys->exists(call[1]));
+  if (!there) LAPSE_TRY(write_value(call, call[1], call[2], Lifetime(), "set"));
+  call.reply.integer(there ? 0 : 1);
+  return {};
+}
+
+Status set_with_ttl(Call& call, TimeUnit unit) {
+  LAPSE_TRY_ASSIGN(const int64_t deadline_ms, to_new_deadline_ms(call, call[2], unit, TimeFrom::kNow));
+  LAPSE_TRY(set_until(call, call[1], call[3], deadline_ms));
+  call.reply.ok();
+  return {};
+}
+
+Status setex(Call& call) { return set_with_ttl(call, TimeUnit::kSeconds); }
+Status psetex(Call& call) { return set_with_ttl(call, TimeUnit::kMilliseconds); }
+
+Status getset(Call& call) {
+  LAPSE_TRY_ASSIGN(const std::optional<std::string> before, look_up(call, call[1]));
+  LAPSE_TRY(write_value(call, call[1], call[2], Lifetime(), "set"));
+  reply_value(call, before);
+  return {};
+}
+
+Status getdel(Call& call) {
+  LAPSE_TRY_ASSIGN(const std::optional<std::string> before, look_up(call, call[1]));
+  if (before) LAPSE_TRY(remove_key(call, call[1]).status());
+  reply_value(call, before);
+  return {};
+}
+
+// Gives a key that is there another deadline.
+Status expire_at(const Call& call, std::string_view key, int64_t deadline_ms) {
+  if (deadline_ms <= call.now_ms()) return remove_key(call, key).status();
+  LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
+  LAPSE_TRY(keys->expire_at(key, deadline_ms).status());
+  call.changed(kGeneric, "expire", key);
+  return {};
+}
+
+Status persist(const Call& call, std::string_view key) {
+  LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
+  LAPSE_TRY_ASSIGN(const bool had_deadline, keys->persist(key));
+  if (had_deadline) call.changed(kGeneric, "persist", key);
+  return {};
+}
+
+// GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST]
+Status getex(Call& call) {
+  LifetimeOptions lifetime(LifetimeOptions::Besides::kPersist);
+  for (size_t i = 2; i < call.size(); ++i) {
+    if (!lifetime.take(call, &i)) return syntax_error();
+  }
+  LAPSE_TRY_ASSIGN(const std::optional<std::string> value, look_up(call, call[1]));
+  if (value) {
+    LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, lifetime.deadline_ms(call));
+    if (deadline_ms) LAPSE_TRY(expire_at(call, call[1], *deadline_ms));
+    if (lifetime.persists()) LAPSE_TRY(persist(call, call[1]));
+  }
+  reply_value(call, value);
+  return {};
+}
+
+// DELEX key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]
+Status delex(Call& call) {
+  if (call.size() != 2 && call.size() != 4) return wrong_arguments(call.command.name);
+  Condition condition;
+  size_t at = 2;
+  if (call.size() == 4 && (!condition.take(call, &at) || !condition.compares()))
+    return refuse("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
+  LAPSE_TRY(condition.check());
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+  LAPSE_TRY_ASSIGN(const std::optional<std::string> value, keys->get(call[1]));
+  const bool removes = value && condition.holds(value);
+  if (removes) LAPSE_TRY(remove_key(call, call[1]).status());
+  call.reply.integer(removes ? 1 : 0);
+  return {};
+}
+
+Status delifeq(Call& call) {
+  LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
+  LAPSE_TRY_ASSIGN(const bool removed, keys->compare_and_erase(call[1], call[2]));
+  if (removed) call.changed(kGeneric, "del", call[1]);
+  call.reply.integer(removed ? 1 : 0);
+  return {};
+}
+
+Status digest_of_value(Call& call) {
+  LAPSE_TRY_ASSIGN(std::optional<std::string> value, look_up(call, call[1]));
+  if (value) value = digest(*value);
+  reply_value(call, value);
+  return {};
+}
 
 constexpr Command kCommands[] = {
     {"get", 2, kReadOnly | kFast, kOneKey, "string", "1.0.0", "Returns the value of a key.", get},
     {"set", -3, kWrite | kDenyOom, kOneKey, "string", "1.0.0",
      "Sets the value of a key, whatever it was, under conditions and with a lifetime if so asked.", set},
+    {"setnx", 3, kWrite | kDenyOom | kFast, kOneKey, "string", "1.0.0",
+     "Sets the value of a key that is not there.", setnx},
+    {"setex", 4, kWrite | kDenyOom, kOneKey, "string", "2.0.0",
+     "Sets the value of a key and its lifetime in seconds.", setex},
+    {"psetex", 4, kWrite | kDenyOom, kOneKey, "string", "2.6.0",
+     "Sets the value of a key and its lifetime in milliseconds.", psetex},
+    {"getset", 3, kWrite | kDenyOom | kFast, kOneKey, "string", "1.0.0",
+     "Sets the value of a key and returns the one before.", getset},
+    {"getdel", 2, kWrite | kFast, kOneKey, "string", "6.2.0", "Returns the value of a key and removes it.",
+     getdel},
+    {"getex", -2, kWrite | kFast, kOneKey, "string", "6.2.0",
+     "Returns the value of a key and changes its lifetime.", getex},
+    {"delex", -2, kWrite | kFast, kOneKey, "string", "8.4.0",
+     "Removes a key if its value, or the digest of it, is or is not the one given.", delex},
+    {"delifeq", 3, kWrite | kFast, kOneKey, "string", "9.0.0", "Removes a key if its value is the one given.",
+     delifeq},
+    {"digest", 2, kReadOnly | kFast, kOneKey, "string", "8.4.0",
+     "Returns the digest of a value, 16 hexadecimal digits.", digest_of_value},
 };
 
 }  // namespace
