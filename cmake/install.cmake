@@ -1,5 +1,5 @@
-# What is installed: liblapse, shared and static, with the public headers, a pkg-config file and a CMake package.
-# Both are made of the objects of the layers' libraries: nothing is compiled twice.
+# What is installed: liblapse, shared and static, with the public headers, a pkg-config file and a CMake package; and the
+# `lapse` binary. Both libraries are made of the objects of the layers' libraries: nothing is compiled twice.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -34,6 +34,7 @@ if(PROJECT_IS_TOP_LEVEL)
   install(TARGETS lapse_shared lapse_static EXPORT lapse-targets)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lapse DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           FILES_MATCHING PATTERN "*.h")
+  install(TARGETS lapse-server)
   install(EXPORT lapse-targets NAMESPACE lapse:: DESTINATION ${lapse_cmake_dir})
 
   configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/lapse-config.cmake.in

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <iomanip>
 #include <iostream>
+#include <string>
 
 #include "server/config.h"
 #include "server/network.h"
@@ -18,12 +19,17 @@ int fail(const Status& status, int code) {
 }
 
 int help() {
-  std::cout
-      << "lapse serve [FILE] [--config PATH] [--setting value …]\n\n"
-         "Serves the store in FILE (lapse.db) to Redis clients. Settings, here and in the config file:\n\n";
+  std::cout << "lapse serve [FILE] [--config PATH] [--setting value …]\n\n"
+               "Serves the store in FILE (lapse.db; \"\": in memory) to Redis clients. Settings, here and in "
+               "the config\n"
+               "file, with their defaults; those with a star can be changed by CONFIG SET while it runs:\n\n";
+  const server::Config defaults;
   for (const server::Setting& setting : server::settings()) {
     if (setting.get == nullptr) continue;
-    std::cout << "  --" << std::left << std::setw(28) << setting.name << setting.summary << "\n";
+    const std::string name = std::string(setting.name) + (setting.changeable ? " *" : "");
+    const std::string value = setting.get(defaults);
+    std::cout << "  --" << std::left << std::setw(30) << name << setting.summary
+              << (value.empty() ? "" : " [" + value + "]") << "\n";
   }
   return 0;
 }

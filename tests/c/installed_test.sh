@@ -19,6 +19,9 @@ libraries=$(pkg-config --variable=libdir lapse)
 echo "== headers"
 diff <(cd "$sources/../../../include/lapse" && ls) <(ls "$prefix/include/lapse")
 
+echo "== the binary"
+"$prefix/bin/lapse" --version
+
 echo "== symbols: the C interface, the public C++ classes, and nothing else"
 nm -DC --defined-only "$libraries/liblapse.so" | cut -d' ' -f3- >"$work/symbols"
 classes='Family|Iterator|Keyspace|Reader|Snapshot|Status|Store|Transaction|WriteBatch'
