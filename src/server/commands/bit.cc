@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/try.h"
 #include "server/command_table.h"
@@ -39,8 +40,8 @@ Status setbit(Call& call) {
   if (call[3] != "0" && call[3] != "1") return refuse("ERR bit is not an integer or out of range");
   const bool on = call[3] == "1";
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
-  LAPSE_TRY_ASSIGN(const std::optional<std::string> found, keys->get(call[1]));
-  std::string value = found.value_or("");
+  LAPSE_TRY_ASSIGN(std::optional<std::string> found, keys->get(call[1]));
+  std::string value = std::move(found).value_or("");
   const bool before = bit_at(value, bit);
   const bool grows = value.size() <= bit / kByteBits;
   if (grows) value.resize(bit / kByteBits + 1);

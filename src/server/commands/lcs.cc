@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/try.h"
@@ -149,10 +150,10 @@ void reply_matches(Call& call, const CommonSubsequence& common, const Options& o
 
 Status lcs(Call& call) {
   LAPSE_TRY_ASSIGN(const Options options, parse(call));
-  LAPSE_TRY_ASSIGN(const std::optional<std::string> found_a, look_up(call, call[1]));
-  LAPSE_TRY_ASSIGN(const std::optional<std::string> found_b, look_up(call, call[2]));
-  const std::string a = found_a.value_or("");
-  const std::string b = found_b.value_or("");
+  LAPSE_TRY_ASSIGN(std::optional<std::string> found_a, look_up(call, call[1]));
+  LAPSE_TRY_ASSIGN(std::optional<std::string> found_b, look_up(call, call[2]));
+  const std::string a = std::move(found_a).value_or("");
+  const std::string b = std::move(found_b).value_or("");
   LAPSE_TRY(check_size(call, a.size(), b.size()));
   const CommonSubsequence common(a, b);
   if (options.indexes) {

@@ -6,7 +6,6 @@
 
 #include "base/try.h"
 #include "server/command_table.h"
-#include "server/commands/condition.h"
 #include "server/commands/lifetime_options.h"
 #include "server/commands/values.h"
 #include "server/text.h"

@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "base/try.h"
 #include "server/command_table.h"
