@@ -125,6 +125,67 @@ TEST(Limits, AClientThatDoesNotReadIsDroppedWithinTheTurn) {
   EXPECT_EQ("PONG", client("PING"));
 }
 
+TEST(Limits, ASubscriberThatDoesNotReadIsDroppedAndTheOthersHearAll) {
+  TestServer server(config_with([](Config& config) { config.pubsub_output = {1 << 20, 0, 0}; }));
+  TestClient slow(server);
+  TestClient quick(server);
+  server->pubsub().subscribe(slow.session(), "news");
+  server->pubsub().subscribe(quick.session(), "news");
+  const std::string message(100'000, 'x');
+  for (int i = 0; i < 20; ++i) {
+    server.together([&] { server->publish("news", message, Output::Kind::kPlain); });
+    EXPECT_NE("", quick.receive());
+  }
+  EXPECT_TRUE(slow.session()->gone);
+  EXPECT_LT(slow.session()->output.pending_bytes(), 1'200'000U);
+  EXPECT_FALSE(quick.session()->gone);
+  EXPECT_EQ(1U, server->statistics().clients_over_output_limit);
+}
+
+TEST(Limits, CommandsBetweenMultiAndExec) {
+  TestServer server(config_with([](Config& config) { config.max_queued_commands = 2; }));
+  TestClient client(server);
+  EXPECT_EQ("OK", client("MULTI"));
+  EXPECT_EQ("QUEUED", client("SET a 1"));
+  EXPECT_EQ("QUEUED", client("SET b 2"));
+  EXPECT_EQ("(error) ERR too much between MULTI and EXEC", client("SET c 3"));
+  EXPECT_EQ("(error) EXECABORT Transaction discarded because of previous errors.", client("EXEC"));
+  EXPECT_EQ("(nil)", client("GET a"));
+}
+
+TEST(Limits, BytesBetweenMultiAndExec) {
+  TestServer server(config_with([](Config& config) { config.max_queued_bytes = 10'000; }));
+  TestClient client(server);
+  EXPECT_EQ("OK", client("MULTI"));
+  EXPECT_EQ("QUEUED", client({"SET", "a", std::string(9'000, 'x')}));
+  EXPECT_EQ("(error) ERR too much between MULTI and EXEC", client({"SET", "b", std::string(1'000, 'x')}));
+  EXPECT_EQ("OK", client("DISCARD"));
+  EXPECT_EQ("OK", client("SET b 2"));
+}
+
+TEST(Limits, WhoWaitsOutAPauseIsRememberedOnce) {
+  TestServer server;
+  TestClient client(server);
+  server->pause(server.now_ms() + 1'000, false);
+  for (int i = 0; i < 5; ++i) client.send("PING\r\n");
+  EXPECT_TRUE(client.session()->waits);
+  EXPECT_EQ("", client.receive());
+  server.advance(1'000);
+  EXPECT_EQ(std::vector<std::string>(5, "PONG"), client.receive_all());
+  EXPECT_FALSE(client.session()->waits);
+}
+
+TEST(Limits, WhoLeavesWhileItWaitsIsForgotten) {
+  TestServer server;
+  TestClient client(server);
+  server->pause(server.now_ms() + 1'000, false);
+  client.send("SET key value\r\n");
+  server->disconnect(client.session());
+  server.advance(1'000);
+  TestClient other(server);
+  EXPECT_EQ("(nil)", other("GET key"));
+}
+
 TEST(Limits, BrowsersAreShownTheDoor) {
   TestServer server;
   TestClient browser(server);
