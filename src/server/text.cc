@@ -70,7 +70,7 @@ bool in_class(std::string_view pattern, size_t* at, char c) {
       ++*at;
       found |= pattern[*at] == c;
     } else if (*at + 2 < pattern.size() && pattern[*at + 1] == '-') {
-      const auto [low, high] = std::minmax(folded(pattern[*at]), folded(pattern[*at + 2]));
+      const auto [low, high] = std::minmax({folded(pattern[*at]), folded(pattern[*at + 2])});
       found |= low <= folded(c) && folded(c) <= high;
       *at += 2;
     } else {
