@@ -37,17 +37,17 @@ Outcome take_family_config(const KVFamilyConfig* config, FamilyOptions* options)
   return {};
 }
 
-void hand_out_family(KVStore* kv, Family family, KVColumnFamily** out) {
-  *out = new KVColumnFamily{kv->default_family.handle, std::move(family)};
-}
-
 Outcome open_family(KVStore* kv, const char* name, KVColumnFamily** out) {
   KVSTORE_TRY(check_given(name, "name"));
   KVSTORE_TRY(check_given(out, "out"));
-  Result<Family> family = kv->default_family.handle->store().family(name);
-  if (!family.ok()) return family.status();
-  hand_out_family(kv, std::move(*family), out);
-  return {};
+  auto opened = std::make_unique<KVColumnFamily>(kv->default_family);
+  return opened->handle->read_families([&](auto& families) -> Outcome {
+    Result<Family> family = families.family(name);
+    if (!family.ok()) return family.status();
+    opened->family = std::move(*family);
+    *out = opened.release();
+    return {};
+  });
 }
 
 Outcome create_family(KVStore* kv, const char* name, const KVFamilyConfig* config, KVColumnFamily** out) {
@@ -55,13 +55,16 @@ Outcome create_family(KVStore* kv, const char* name, const KVFamilyConfig* confi
   KVSTORE_TRY(check_given(out, "out"));
   FamilyOptions options;
   KVSTORE_TRY(take_family_config(config, &options));
-  return kv->default_family.handle->write_apart([&](Store& store) -> Outcome {
-    Result<Family> family = store.create_family(name, options);
+  // Before there is a family to be handed out: the call must not fail for want of memory afterwards.
+  auto created = std::make_unique<KVColumnFamily>(kv->default_family);
+  return created->handle->write_families([&](auto& families) -> Outcome {
+    Result<Family> family = families.create_family(name, options);
     if (family.ok()) {
-      hand_out_family(kv, std::move(*family), out);
+      created->family = std::move(*family);
+      *out = created.release();
       return {};
     }
-    const bool is_there = family.status().code() == StatusCode::kBusy && store.family(name).ok();
+    const bool is_there = family.status().code() == StatusCode::kBusy && families.family(name).ok();
     return is_there ? Outcome::error("there is a family \"" + std::string(name) + "\" already")
                     : Outcome(family.status());
   });
@@ -75,12 +78,16 @@ void free_list(char** names, size_t count) {
 Outcome list_families(Handle& handle, char*** names, int* count) {
   KVSTORE_TRY(check_given(names, "names"));
   KVSTORE_TRY(check_given(count, "count"));
-  const Result<std::vector<std::string>> families = handle.store().list_families();
-  if (!families.ok()) return families.status();
-  char** const list = static_cast<char**>(snkv_malloc(families->size() * sizeof(char*)));
+  std::vector<std::string> families;
+  KVSTORE_TRY(handle.read_families([&](auto& source) -> Outcome {
+    Result<std::vector<std::string>> found = source.list_families();
+    if (found.ok()) families = std::move(*found);
+    return found.status();
+  }));
+  char** const list = static_cast<char**>(snkv_malloc(families.size() * sizeof(char*)));
   if (list == nullptr) throw std::bad_alloc();
-  for (size_t i = 0; i < families->size(); ++i) {
-    const std::string& name = (*families)[i];
+  for (size_t i = 0; i < families.size(); ++i) {
+    const std::string& name = families[i];
     list[i] = static_cast<char*>(snkv_malloc(name.size() + 1));
     if (list[i] == nullptr) {
       free_list(list, i);
@@ -89,7 +96,7 @@ Outcome list_families(Handle& handle, char*** names, int* count) {
     std::memcpy(list[i], name.c_str(), name.size() + 1);
   }
   *names = list;
-  *count = to_int(families->size());
+  *count = to_int(families.size());
   return {};
 }
 
@@ -131,7 +138,7 @@ int kvstore_cf_get_default(KVStore* kv, KVColumnFamily** out) { return kvstore_c
 int kvstore_cf_drop(KVStore* kv, const char* name) {
   return on_store(kv, [&](Handle& handle) -> Outcome {
     KVSTORE_TRY(check_given(name, "name"));
-    return handle.write_apart([&](lapse::Store& store) -> Outcome { return store.drop_family(name); });
+    return handle.write_families([&](auto& families) -> Outcome { return families.drop_family(name); });
   });
 }
 

@@ -93,6 +93,21 @@ class Handle {
     return work(store_);
   }
 
+  // Runs `work` with what has the families, as the calls of this handle see them: the store, or the write transaction
+  // that is open on it. Outcome(auto&).
+  template <typename Work>
+  Outcome read_families(Work work) {
+    if (!in_transaction_.load(std::memory_order_acquire)) return work(store_);
+    const std::lock_guard lock(mutex_);
+    return write_ ? work(*write_) : work(store_);
+  }
+  template <typename Work>
+  Outcome write_families(Work work) {
+    const std::lock_guard lock(mutex_);
+    KVSTORE_TRY(check_writable());
+    return write_ ? work(*write_) : work(store_);
+  }
+
   // Makes an iterator, and says whether it is one of the write transaction: Outcome(const Reader&, bool).
   // What it is put into has to be a tenant by the time `work` returns.
   template <typename Work>

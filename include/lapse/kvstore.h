@@ -109,8 +109,9 @@ const char* kvstore_errmsg(KVStore* kv /* or NULL */);
 /* --------------------------------------------------------------------------------------- column families */
 
 /* Names are 1 to 255 bytes. Those that start with "__" are refused. The default family is called "default"; it is in the
- * list, can be opened, and cannot be dropped. Families are created and dropped outside of transactions: while the
- * handle has one open, that is KVSTORE_LOCKED. Each *out is to be closed, also that of the default family. */
+ * list, can be opened, and cannot be dropped. While the handle has a transaction open, families are created and dropped in
+ * it: others see that when it commits, and if it is rolled back, what is open of a family that it created answers
+ * KVSTORE_NOTFOUND from then on. Each *out is to be closed, also that of the default family. */
 int kvstore_cf_create(KVStore* kv, const char* name,
                       KVColumnFamily** out);                              /* KVSTORE_ERROR if there is one */
 int kvstore_cf_open(KVStore* kv, const char* name, KVColumnFamily** out); /* KVSTORE_NOTFOUND if not */

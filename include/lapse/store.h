@@ -92,6 +92,16 @@ class Transaction final : public Keyspace {
   // The same transaction in another family.
   Family in(const Family& family) const;
 
+  // As those of Store, but they take effect with the transaction, and are undone with it. Handles are the store's: use
+  // them by in() here, by themselves after commit(). If it comes to nothing, those of a family that it made answer
+  // kNotFound for good.
+  Result<Family> create_family(std::string_view name, const FamilyOptions& options = {});
+  Status drop_family(std::string_view name);
+  Status swap_families(std::string_view a, std::string_view b);
+  // What there is as of this transaction.
+  Result<Family> family(std::string_view name) const;
+  Result<std::vector<std::string>> list_families() const;
+
   // The commit's number, which is the revision of all it wrote. An error means that nothing was changed, except
   // kUnknown: see keyspace.h.
   Result<uint64_t> commit();

@@ -1,5 +1,6 @@
 #include "store/family_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/checksum.h"
@@ -166,10 +167,13 @@ Status FamilyWriter::clear() {
 }
 
 Result<FamilyId> take_family_id(WriteTransaction* transaction) {
-  LAPSE_TRY_ASSIGN(const std::optional<FamilyId> id, read_number(*transaction->engine(), kNextIdKey));
-  if (!id) return Status(StatusCode::kCorrupt, "the store's catalog has lost its numbering");
-  LAPSE_TRY(transaction->put(kNextIdKey, encode_number(*id + 1)));
-  return *id;
+  LAPSE_TRY_ASSIGN(const std::optional<FamilyId> next, read_number(*transaction->engine(), kNextIdKey));
+  if (!next) return Status(StatusCode::kCorrupt, "the store's catalog has lost its numbering");
+  StoreState& state = *transaction->state();
+  const FamilyId id = std::max(*next, state.unused_family_id);
+  LAPSE_TRY(transaction->put(kNextIdKey, encode_number(id + 1)));
+  state.unused_family_id = id + 1;
+  return id;
 }
 
 Status discard_family_id(WriteTransaction* transaction, FamilyId id) {

@@ -179,6 +179,28 @@ Status SnapshotScope::write(const std::shared_ptr<Family>& /*family*/, Work /*wo
 
 // ------------------------------------------------------------------------------------ TransactionScope
 
+namespace {
+
+// Undoes what is written from now on, unless it is kept: also if an exception ends it.
+class Attempt {
+ public:
+  explicit Attempt(WriteTransaction* transaction)
+      : transaction_(transaction), before_(transaction->savepoint()) {}
+  ~Attempt() {
+    if (!kept_) (void)transaction_->rollback_to(before_);  // fails only where nothing can be committed either
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  WriteTransaction* const transaction_;
+  const engine::Savepoint before_;
+  bool kept_ = false;
+};
+
+}  // namespace
+
 Status TransactionScope::check_open() const {
   if (open_) return {};
   return {StatusCode::kInvalidArgument, "this transaction has ended"};
@@ -195,12 +217,10 @@ Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work,
   LAPSE_TRY(check_open());
   LAPSE_TRY(check_family(*family));
   LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction_, family));
-  const engine::Savepoint before = transaction_.savepoint();
-  Status status;
-  if (manner.sweeps) status = sweep(&writer);
-  if (status.ok()) status = work(writer);
-  if (!status.ok()) LAPSE_TRY(transaction_.rollback_to(before));
-  return status;
+  return run([&]() -> Status {
+    if (manner.sweeps) LAPSE_TRY(sweep(&writer));
+    return work(writer);
+  });
 }
 
 Result<int64_t> TransactionScope::next_deadline(const std::shared_ptr<Family>& family) {
@@ -215,10 +235,10 @@ Result<int64_t> TransactionScope::next_deadline(const std::shared_ptr<Family>& f
 
 Status TransactionScope::run(FunctionRef<Status()> work) {
   LAPSE_TRY(check_open());
-  const engine::Savepoint before = transaction_.savepoint();
-  Status status = work();
-  if (!status.ok()) LAPSE_TRY(transaction_.rollback_to(before));
-  return status;
+  Attempt attempt(&transaction_);
+  LAPSE_TRY(work());
+  attempt.keep();
+  return {};
 }
 
 Result<uint64_t> TransactionScope::commit() {

@@ -164,8 +164,9 @@ class SnapshotScope final : public Scope {
 
 class TransactionScope final : public Scope {
  public:
-  TransactionScope(const Scope& store, std::unique_ptr<engine::Transaction> transaction)
-      : Scope(store.shared_engine(), store.shared_state(), store.options()),
+  TransactionScope(std::shared_ptr<Scope> store, std::unique_ptr<engine::Transaction> transaction)
+      : Scope(store->shared_engine(), store->shared_state(), store->options()),
+        store_(std::move(store)),
         transaction_(&state(), std::move(transaction)) {}
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
   using Scope::write;
@@ -174,12 +175,15 @@ class TransactionScope final : public Scope {
   Status run(FunctionRef<Status()> work) override;
 
   WriteTransaction& transaction() { return transaction_; }
+  // Where what it made is to be found when it has been committed.
+  const std::shared_ptr<Scope>& store() const { return store_; }
   Status check_open() const;
   Result<uint64_t> commit();
   void rollback();
   Status rollback_to(engine::Savepoint savepoint);
 
  private:
+  const std::shared_ptr<Scope> store_;
   WriteTransaction transaction_;
   bool open_ = true;
 };

@@ -6,6 +6,7 @@
 #include "engine/local/local_engine.h"
 #include "engine/memory/memory_engine.h"
 #include "store/checks.h"
+#include "store/family_changes.h"
 #include "store/history.h"
 #include "store/open_on_engine.h"
 #include "store/row_cursor.h"
@@ -61,13 +62,21 @@ Status no_such_family(std::string_view name) {
   return {StatusCode::kNotFound, "there is no family " + internal::quoted(name)};
 }
 
-// The family of that name, as of this transaction. REQUIRES: the transaction is open
-Result<std::shared_ptr<internal::Family>> family_in(WriteTransaction& transaction, std::string_view name) {
-  LAPSE_TRY_ASSIGN(const FamilyRecord record, internal::read_record(*transaction.engine(), name));
-  std::shared_ptr<internal::Family> family = transaction.state()->find_announced(name);
-  if (family && family->identity == record.identity) return family;
-  return Status(StatusCode::kCorrupt,
-                "family " + internal::quoted(name) + " is in the catalog, but not known");
+Status check_new_family(std::string_view name, const FamilyOptions& options) {
+  LAPSE_TRY(internal::check_family_name(name));
+  return internal::check_family_options(options);
+}
+
+Status check_droppable(std::string_view name) {
+  LAPSE_TRY(internal::check_family_name(name));
+  if (name == internal::kDefaultFamilyName)
+    return invalid("the default family cannot be dropped; clear() empties it");
+  return {};
+}
+
+Status check_family_names(std::string_view a, std::string_view b) {
+  LAPSE_TRY(internal::check_family_name(a));
+  return internal::check_family_name(b);
 }
 
 Result<uint64_t> count_rows(const engine::Reader& reader, internal::FamilyId id) {
@@ -142,19 +151,11 @@ Status Store::close() {
 // -------------------------------------------------------------------------------------------- families
 
 Result<Family> Store::create_family(std::string_view name, const FamilyOptions& options) {
-  LAPSE_TRY(internal::check_family_name(name));
-  LAPSE_TRY(internal::check_family_options(options));
+  LAPSE_TRY(check_new_family(name, options));
   std::shared_ptr<internal::Family> family;
   LAPSE_TRY(change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
-    const Result<FamilyRecord> present = internal::read_record(*transaction.engine(), name);
-    if (present.ok()) return {StatusCode::kBusy, "there is a family " + internal::quoted(name) + " already"};
-    if (present.status().code() != StatusCode::kNotFound) return present.status();
-    FamilyRecord record;
-    LAPSE_TRY_ASSIGN(record.id, internal::take_family_id(&transaction));
-    record.identity = record.id;
-    record.options = options;
-    family = std::make_shared<internal::Family>(&scope_->state(), std::string(name), record.identity);
-    return transaction.change_record(family, record);
+    LAPSE_TRY_ASSIGN(family, internal::create_family(&transaction, name, options));
+    return {};
   }));
   return Family(scope_, family);
 }
@@ -186,15 +187,9 @@ Result<std::vector<std::string>> Store::list_families() const {
 }
 
 Status Store::drop_family(std::string_view name) {
-  LAPSE_TRY(internal::check_family_name(name));
-  if (name == internal::kDefaultFamilyName)
-    return invalid("the default family cannot be dropped; clear() empties it");
-  return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
-    LAPSE_TRY_ASSIGN(const auto family, family_in(transaction, name));
-    LAPSE_TRY_ASSIGN(const FamilyRecord* record, transaction.record_of(*family));
-    LAPSE_TRY(internal::discard_family_id(&transaction, record->id));
-    return transaction.change_record(family, std::nullopt);
-  });
+  LAPSE_TRY(check_droppable(name));
+  return change_catalog(
+      scope_.get(), [&](WriteTransaction& transaction) { return internal::drop_family(&transaction, name); });
 }
 
 Status Store::set_family_options(std::string_view name, const FamilyOptions& options) {
@@ -207,7 +202,7 @@ Status Store::set_family_options(std::string_view name, const FamilyOptions& opt
     if (!present.history) LAPSE_TRY(before.purge_history());
   }
   return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
-    LAPSE_TRY_ASSIGN(const auto family, family_in(transaction, name));
+    LAPSE_TRY_ASSIGN(const auto family, internal::family_in(&transaction, name));
     LAPSE_TRY_ASSIGN(const FamilyRecord* present, transaction.record_of(*family));
     FamilyRecord record = *present;
     if (options.history && !record.options.history)
@@ -222,17 +217,9 @@ Status Store::set_family_options(std::string_view name, const FamilyOptions& opt
 }
 
 Status Store::swap_families(std::string_view a, std::string_view b) {
-  LAPSE_TRY(internal::check_family_name(a));
-  LAPSE_TRY(internal::check_family_name(b));
-  if (a == b) return {};
-  return change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
-    LAPSE_TRY_ASSIGN(const auto family_a, family_in(transaction, a));
-    LAPSE_TRY_ASSIGN(const auto family_b, family_in(transaction, b));
-    LAPSE_TRY_ASSIGN(FamilyRecord record_a, internal::read_record(*transaction.engine(), a));
-    LAPSE_TRY_ASSIGN(FamilyRecord record_b, internal::read_record(*transaction.engine(), b));
-    std::swap(record_a.identity, record_b.identity);  // handles stay with the names
-    LAPSE_TRY(transaction.change_record(family_a, record_b));
-    return transaction.change_record(family_b, record_a);
+  LAPSE_TRY(check_family_names(a, b));
+  return change_catalog(scope_.get(), [&](WriteTransaction& transaction) {
+    return internal::swap_families(&transaction, a, b);
   });
 }
 
@@ -240,7 +227,7 @@ Status Store::swap_families(std::string_view a, std::string_view b) {
 
 Result<Transaction> Store::begin(milliseconds timeout) {
   LAPSE_TRY_ASSIGN(auto engine_transaction, scope_->engine().begin(timeout));
-  return Transaction(std::make_shared<TransactionScope>(*scope_, std::move(engine_transaction)), family_);
+  return Transaction(std::make_shared<TransactionScope>(scope_, std::move(engine_transaction)), family_);
 }
 
 Status Store::update(const std::function<Status(Transaction&)>& work) {
@@ -304,6 +291,39 @@ Transaction& Transaction::operator=(Transaction&& other) noexcept {
 TransactionScope* Transaction::scope() const { return static_cast<TransactionScope*>(scope_.get()); }
 
 Family Transaction::in(const Family& family) const { return Family(scope_, family.family_); }
+
+Result<Family> Transaction::create_family(std::string_view name, const FamilyOptions& options) {
+  LAPSE_TRY(check_new_family(name, options));
+  std::shared_ptr<internal::Family> family;
+  LAPSE_TRY(scope()->run([&]() -> Status {
+    LAPSE_TRY_ASSIGN(family, internal::create_family(&scope()->transaction(), name, options));
+    return {};
+  }));
+  return Family(scope()->store(), family);
+}
+
+Status Transaction::drop_family(std::string_view name) {
+  LAPSE_TRY(check_droppable(name));
+  return scope()->run([&] { return internal::drop_family(&scope()->transaction(), name); });
+}
+
+Status Transaction::swap_families(std::string_view a, std::string_view b) {
+  LAPSE_TRY(check_family_names(a, b));
+  return scope()->run([&] { return internal::swap_families(&scope()->transaction(), a, b); });
+}
+
+Result<Family> Transaction::family(std::string_view name) const {
+  LAPSE_TRY(internal::check_family_name(name));
+  LAPSE_TRY(scope()->check_open());
+  LAPSE_TRY_ASSIGN(auto family, internal::family_in(&scope()->transaction(), name));
+  return Family(scope()->store(), std::move(family));
+}
+
+Result<std::vector<std::string>> Transaction::list_families() const {
+  LAPSE_TRY(scope()->check_open());
+  return internal::family_names_in(*scope()->transaction().engine());
+}
+
 Result<uint64_t> Transaction::commit() { return scope()->commit(); }
 void Transaction::rollback() { scope()->rollback(); }
 Savepoint Transaction::savepoint() const { return {scope()->transaction().savepoint().writes}; }

@@ -90,26 +90,36 @@ Status StoreState::begin_catalog(engine::Engine* engine, const Options& options)
   return {};
 }
 
-std::shared_ptr<Family> StoreState::find_announced(std::string_view name) const {
+std::shared_ptr<Family> StoreState::find_identity(std::string_view name, uint64_t identity) const {
   std::lock_guard lock(mutex_);
-  const auto found = families_.find(name);
-  return found == families_.end() ? nullptr : found->second;
+  const auto [first, last] = families_.equal_range(name);
+  const auto found =
+      std::find_if(first, last, [&](const auto& named) { return named.second->identity == identity; });
+  return found == last ? nullptr : found->second;
 }
 
 std::shared_ptr<Family> StoreState::find_family(std::string_view name) const {
-  std::shared_ptr<Family> family = find_announced(name);
-  return family && family->id.load() != 0 ? family : nullptr;
+  std::lock_guard lock(mutex_);
+  const auto [first, last] = families_.equal_range(name);
+  const auto found =
+      std::find_if(first, last, [](const auto& named) { return named.second->id.load() != 0; });
+  return found == last ? nullptr : found->second;
 }
 
 void StoreState::announce(const std::shared_ptr<Family>& family) {
   std::lock_guard lock(mutex_);
-  families_.insert_or_assign(family->name, family);
+  families_.emplace(family->name, family);
 }
 
 void StoreState::retract(const std::shared_ptr<Family>& family) {
   std::lock_guard lock(mutex_);
-  const auto found = families_.find(family->name);
-  if (found != families_.end() && found->second == family && family->id.load() == 0) families_.erase(found);
+  remove(family);
+}
+
+void StoreState::remove(const std::shared_ptr<Family>& family) noexcept {
+  const auto [first, last] = families_.equal_range(family->name);
+  const auto found = std::find_if(first, last, [&](const auto& named) { return named.second == family; });
+  if (found != last) families_.erase(found);
 }
 
 std::vector<std::shared_ptr<Family>> StoreState::all_families() const {
@@ -154,20 +164,15 @@ Result<FamilyId> StoreState::id_in(const engine::Snapshot& snapshot, const Famil
   return record.id;
 }
 
-void StoreState::publish(const std::shared_ptr<Family>& family, const std::optional<FamilyRecord>& record,
-                         uint64_t sequence) {
+void StoreState::publish(const std::vector<Change>& changes, uint64_t sequence) noexcept {
   std::lock_guard lock(mutex_);
-  if (family->published_by > sequence) return;  // a later change was quicker
-  family->published_by = sequence;
-  if (record) {
-    family->record = *record;
-    family->id = record->id;
-    families_.insert_or_assign(family->name, family);
-    return;
+  for (const auto& [family, record] : changes) {
+    if (family->published_by > sequence) continue;  // a later change was quicker
+    family->published_by = sequence;
+    if (record) family->record = *record;
+    family->id = record ? record->id : 0;
+    if (!record) remove(family);
   }
-  family->id = 0;
-  const auto found = families_.find(family->name);
-  if (found != families_.end() && found->second == family) families_.erase(found);
 }
 
 }  // namespace lapse::internal

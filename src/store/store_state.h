@@ -39,8 +39,8 @@ class StoreState {
   // --- families
 
   std::shared_ptr<Family> find_family(std::string_view name) const;  // null if there is none
-  // The same, also if the family is being made and nobody but the writer may see it yet.
-  std::shared_ptr<Family> find_announced(std::string_view name) const;
+  // The one with this identity, also if it is being made and nobody but the writer may see it yet.
+  std::shared_ptr<Family> find_identity(std::string_view name, uint64_t identity) const;
   std::vector<std::shared_ptr<Family>> all_families() const;  // in name order
 
   // Where a reader of `snapshot` finds a family's rows. `changes` is what changes_seen() said before the snapshot was
@@ -53,14 +53,20 @@ class StoreState {
   // A family that is being made: so that whoever writes next finds it, though it has not been published.
   void announce(const std::shared_ptr<Family>& family);
   void retract(const std::shared_ptr<Family>& family);  // it was not made after all
-  // Commit `sequence` has made `record` (none: dropped) the family's.
-  void publish(const std::shared_ptr<Family>& family, const std::optional<FamilyRecord>& record,
-               uint64_t sequence);
+  // Commit `sequence` has made these records (none: dropped) the families'. Nobody sees some of them without the others.
+  struct Change {
+    std::shared_ptr<Family> family;
+    std::optional<FamilyRecord> record;
+  };
+  void publish(const std::vector<Change>& changes, uint64_t sequence) noexcept;
   void end_change() { changes_done_.fetch_add(1); }
 
   // --- the writer's: only to be touched by whoever has the engine's transaction
 
   int64_t latest_written_at_ms = 0;
+  // No id from here on was ever handed out, not even by a transaction that came to nothing: handles of what it made may be
+  // around, and must not find another family under their id.
+  FamilyId unused_family_id = 0;
   bool may_have_garbage = true;
   std::string garbage_from;  // no garbage lies before it
   // Takes back what is said above and in the families about garbage and what is due: it was said on the word of a
@@ -91,7 +97,10 @@ class StoreState {
 
   mutable std::mutex mutex_;  // guards what follows
   bool loaded_ = false;
-  std::map<std::string, std::shared_ptr<Family>, std::less<>> families_;
+  // By name. Of several with one name, at most one is published: the others are being made.
+  using Families = std::multimap<std::string, std::shared_ptr<Family>, std::less<>>;
+  void remove(const std::shared_ptr<Family>& family) noexcept;  // REQUIRES: mutex_
+  Families families_;
 };
 
 }  // namespace lapse::internal

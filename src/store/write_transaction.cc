@@ -53,13 +53,17 @@ Result<const FamilyRecord*> WriteTransaction::record_of(const Family& family) {
   return &record_by_row_;
 }
 
+void WriteTransaction::announce(const std::shared_ptr<Family>& family) {
+  announced_.push_back(family);
+  state_->announce(family);
+}
+
 Status WriteTransaction::change_record(const std::shared_ptr<Family>& family,
                                        const std::optional<FamilyRecord>& record) {
   const std::string key = catalog_key(family->name);
   LAPSE_TRY(record ? put(key, encode_record(*record)) : erase(key));
   records_by_row_ = true;
   family->forget_due();  // its rows may lie elsewhere now
-  if (record && family->published_by.load() == 0) state_->announce(family);
   if (std::find(changed_.begin(), changed_.end(), family) == changed_.end()) changed_.push_back(family);
   return {};
 }
@@ -124,8 +128,8 @@ Status WriteTransaction::store_time() {
   return put(kTimeKey, encode_number(static_cast<uint64_t>(written_at_ms_)));
 }
 
-Result<std::vector<WriteTransaction::Change>> WriteTransaction::collect_changes() {
-  std::vector<Change> changes;
+Result<std::vector<StoreState::Change>> WriteTransaction::collect_changes() {
+  std::vector<StoreState::Change> changes;
   for (const std::shared_ptr<Family>& family : changed_) {
     Result<FamilyRecord> record = read_record_of(*transaction_, *family);
     if (!record.ok() && record.status().code() != StatusCode::kNotFound) return record.status();
@@ -144,12 +148,12 @@ Result<uint64_t> WriteTransaction::commit_engine(Mode mode) {
 Result<uint64_t> WriteTransaction::commit(Mode mode) {
   if (!wrote_) return commit_engine(mode);
   LAPSE_TRY(store_time());
-  LAPSE_TRY_ASSIGN(const std::vector<Change> changes, collect_changes());
+  LAPSE_TRY_ASSIGN(const std::vector<StoreState::Change> changes, collect_changes());
   const int64_t latest_before_ms = std::exchange(state_->latest_written_at_ms, written_at_ms_);
   if (!changes.empty()) state_->begin_change();
   Result<uint64_t> sequence = commit_engine(mode);
   if (sequence.ok()) {
-    for (const Change& change : changes) state_->publish(change.family, change.record, *sequence);
+    state_->publish(changes, *sequence);
     state_->expired_removed.fetch_add(removed_expired_, std::memory_order_relaxed);
     raise_to(&state_->latest_committed_ms, written_at_ms_);
     if (stores_time_) raise_to(&state_->stored_time_ms, written_at_ms_);
@@ -157,14 +161,14 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
     state_->hints_are_wrong.store(true);
   }
   if (!open_ && std::exchange(raised_hints_, false)) state_->raises_under_way.fetch_sub(1);
-  if (!sequence.ok()) retract_announced();
+  if (!sequence.ok() && !open_) retract_announced();
   if (open_) state_->latest_written_at_ms = latest_before_ms;  // refused, and still the writer
   if (!changes.empty()) state_->end_change();
   return sequence;
 }
 
 void WriteTransaction::retract_announced() {
-  for (const std::shared_ptr<Family>& family : changed_) state_->retract(family);
+  for (const std::shared_ptr<Family>& family : announced_) state_->retract(family);
 }
 
 Status WriteTransaction::store_time_and_commit() {

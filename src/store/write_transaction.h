@@ -38,6 +38,8 @@ class WriteTransaction {
 
   // What the catalog says, as of this transaction. Good until the next call.
   Result<const FamilyRecord*> record_of(const Family& family);
+  // To be called for a family that is being made, before its record is written.
+  void announce(const std::shared_ptr<Family>& family);
   // Writes a family's record; none drops it. Published when the transaction commits.
   Status change_record(const std::shared_ptr<Family>& family, const std::optional<FamilyRecord>& record);
 
@@ -69,13 +71,8 @@ class WriteTransaction {
   void abandon();
 
  private:
-  struct Change {
-    std::shared_ptr<Family> family;
-    std::optional<FamilyRecord> record;
-  };
-
   Status store_time();
-  Result<std::vector<Change>> collect_changes();
+  Result<std::vector<StoreState::Change>> collect_changes();
   Result<uint64_t> commit_engine(Mode mode);
   void retract_announced();
   void forget_raised_hints();
@@ -91,6 +88,7 @@ class WriteTransaction {
   bool records_by_row_;
   FamilyRecord record_by_row_;
   std::vector<std::shared_ptr<Family>> changed_;
+  std::vector<std::shared_ptr<Family>> announced_;
   bool raised_hints_ = false;
   uint64_t removed_expired_ = 0;
   std::vector<const Family*> swept_families_;

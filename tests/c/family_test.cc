@@ -98,15 +98,44 @@ TEST(CFamily, HandlesOfADroppedFamilyFindNothing) {
   EXPECT_EQ(kNotFound, get(again.get(), "k"));
 }
 
-TEST(CFamily, NotInATransaction) {
+TEST(CFamily, InATransactionTheyArePartOfIt) {
+  const TempDir dir;
+  const auto kv = open_store(dir.file("my.db").c_str());
+  const auto other = open_store(dir.file("my.db").c_str());
+  const auto old = create_family(kv, "old");
+  put(old.get(), "k", "v");
+  for (const bool commits : {false, true}) {
+    ASSERT_EQ(KVSTORE_OK, kvstore_begin(kv.get(), 1));
+    const auto made = create_family(kv, "made");
+    EXPECT_EQ(KVSTORE_OK, put(made.get(), "k", "v"));
+    EXPECT_EQ(KVSTORE_ERROR, create(kv.get(), "made"));
+    EXPECT_EQ(KVSTORE_OK, open(kv.get(), "made"));
+    EXPECT_EQ(KVSTORE_OK, kvstore_cf_drop(kv.get(), "old"));
+    EXPECT_EQ(KVSTORE_NOTFOUND, open(kv.get(), "old"));
+    EXPECT_EQ(kNotFound, get(old.get(), "k"));
+    EXPECT_EQ("default made", names(kv.get()));
+    EXPECT_EQ("default old", names(other.get()));
+    EXPECT_EQ(KVSTORE_NOTFOUND, open(other.get(), "made"));
+    ASSERT_EQ(KVSTORE_OK, commits ? kvstore_commit(kv.get()) : kvstore_rollback(kv.get()));
+    EXPECT_EQ(commits ? "default made" : "default old", names(kv.get()));
+    EXPECT_EQ(commits ? "v" : kNotFound, get(made.get(), "k"));
+    EXPECT_EQ(commits ? kNotFound : "v", get(old.get(), "k"));
+    EXPECT_EQ(commits ? KVSTORE_OK : KVSTORE_NOTFOUND, put(made.get(), "l", "v"));
+    EXPECT_EQ(commits ? KVSTORE_OK : KVSTORE_NOTFOUND, open(other.get(), "made"));
+  }
+}
+
+TEST(CFamily, InATransactionPoliciesStayAndOneForReadingChangesNothing) {
   const auto kv = open_store();
   const auto cf = create_family(kv, "f");
   const KVFamilyConfig config = {};
   for (const int write : {0, 1}) {
     ASSERT_EQ(KVSTORE_OK, kvstore_begin(kv.get(), write));
-    EXPECT_EQ(KVSTORE_LOCKED, create(kv.get(), "g"));
-    EXPECT_EQ(KVSTORE_LOCKED, kvstore_cf_drop(kv.get(), "f"));
     EXPECT_EQ(KVSTORE_LOCKED, kvstore_cf_configure(kv.get(), "f", &config));
+    if (write == 0) {
+      EXPECT_EQ(KVSTORE_READONLY, create(kv.get(), "g"));
+      EXPECT_EQ(KVSTORE_READONLY, kvstore_cf_drop(kv.get(), "f"));
+    }
     EXPECT_EQ(KVSTORE_OK, open(kv.get(), "f"));
     EXPECT_EQ("default f", names(kv.get()));
     EXPECT_EQ(KVSTORE_OK, kvstore_commit(kv.get()));
