@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/try.h"
+#include "resp/request_parser.h"
 #include "server/events.h"
 #include "server/text.h"
 
@@ -26,7 +29,7 @@ Status must_be(std::string_view what) {
 template <int64_t Config::*kField, int64_t kMin, int64_t kMax>
 Status set_integer(Config* config, std::string_view text) {
   const std::optional<int64_t> number = to_integer(text);
-  if (!number) return must_be("a number");
+  if (!number) return {StatusCode::kInvalidArgument, "argument couldn't be parsed into an integer"};
   if (*number < kMin || *number > kMax)
     return must_be("between " + std::to_string(kMin) + " and " + std::to_string(kMax) + " inclusive");
   config->*kField = *number;
@@ -196,20 +199,22 @@ constexpr Setting bytes(std::string_view name, bool changeable, std::string_view
 }
 
 constexpr Setting fixed(std::string_view name, std::string_view value) {
-  return {name, false, "as clients expect it; cannot be changed", nullptr, nullptr, value};
+  return {name, false, "as clients expect it; cannot be changed", nullptr, nullptr, false, value};
 }
 
 constexpr auto kSettings = std::to_array<Setting>({
     {"appendfsync", false, "always, everysec or no: what durability is called in Redis", set_durability,
      get_appendfsync},
     fixed("appendonly", "yes"),
-    {"bind", false, "addresses to listen on; a dash before one: if the machine has it", set_bind, get_bind},
+    {"bind", false, "addresses to listen on; a dash before one: if the machine has it", set_bind, get_bind,
+     true},
     bytes<&Config::buffer_bytes, 64 << 10>("buffer-bytes", false,
                                            "commits held in memory before they go into the tree"),
     {"client-output-buffer-limit", true, "what is kept for clients that do not read: class hard soft seconds",
-     set_output_limits, get_output_limits},
+     set_output_limits, get_output_limits, true},
     bytes<&Config::query_buffer_limit, 1 << 20>("client-query-buffer-limit", true,
                                                 "what a client may send ahead"),
+    fixed("cluster-enabled", "no"),
     integer<&Config::databases, 1, 1'024>("databases", false, "how many databases SELECT knows by number"),
     {"durability", false, "full (sync at each commit), normal (each second), none", set_durability,
      get_durability},
@@ -262,18 +267,22 @@ Status set(Config* config, std::string_view name, std::string_view text, const s
           where + ": " + std::string(name) + ": " + std::string(status.message())};
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+// The words of a line, quotes resolved as in an inline command. Nothing: the quotes do not match.
+std::optional<std::vector<std::string>> split_line(const std::string& line) {
+  const size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == std::string::npos || line[begin] == '#') return std::vector<std::string>();
+  resp::RequestParser parser;
+  resp::RequestParser::Limits limits;
+  limits.max_inline_bytes = line.size() + 2;
+  if (parser.next(line.substr(begin) + "\n", limits) != resp::RequestParser::Outcome::kCommand)
+    return std::nullopt;
+  return std::vector<std::string>(parser.arguments().begin(), parser.arguments().end());
 }
 
-// A value in quotes stands for what is between them.
-std::string_view unquoted(std::string_view text) {
-  if (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
-    return text.substr(1, text.size() - 2);
-  return text;
+std::string joined(std::span<const std::string> texts) {
+  std::string line;
+  for (const std::string& text : texts) line += (line.empty() ? "" : " ") + text;
+  return line;
 }
 
 bool is_loopback(std::string_view address) {
@@ -282,11 +291,49 @@ bool is_loopback(std::string_view address) {
   return address == "::1" || address == "localhost" || (is_v4 && address.starts_with("127."));
 }
 
-// The name that a line of the file begins with; empty: a comment or a blank line.
-std::string_view name_of_line(std::string_view line) {
-  line = trimmed(line);
-  if (line.starts_with('#')) return {};
-  return line.substr(0, line.find_first_of(" \t"));
+// In quotes only if it would be read differently without them.
+std::string as_word(const std::string& text) {
+  const bool plain =
+      !text.empty() && text.find_first_of("\"'\\#") == std::string::npos && is_printable_word(text);
+  return plain ? text : server::quoted(text);
+}
+
+constexpr int kDeepestInclude = 16;
+
+Status read_file(const std::string& path, int depth, Config* config);
+
+Status read_line(const std::string& path, const std::string& where, std::span<const std::string> line,
+                 int depth, Config* config) {
+  const std::string& name = line[0];
+  const auto values = line.subspan(1);
+  if (values.empty()) return {StatusCode::kInvalidArgument, where + ": " + name + ": needs a value"};
+  if (same_word(name, "include")) {
+    const auto included = std::filesystem::path(path).parent_path() / values[0];
+    const Status status = read_file(included.string(), depth + 1, config);
+    if (status.code() == StatusCode::kNotFound)
+      return {StatusCode::kInvalidArgument, where + ": include: " + std::string(status.message())};
+    return status;
+  }
+  const Setting* setting = find_setting(name);
+  if (setting != nullptr && !setting->takes_many && values.size() > 1)
+    return {StatusCode::kInvalidArgument,
+            where + ": " + name + ": one value; put what has blanks into quotes"};
+  return set(config, name, joined(values), where);
+}
+
+Status read_file(const std::string& path, int depth, Config* config) {
+  if (depth > kDeepestInclude)
+    return {StatusCode::kInvalidArgument, path + ": included too deep; does it include itself?"};
+  std::ifstream in(path);
+  if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    const std::string where = path + ":" + std::to_string(++number);
+    const auto words_of_line = split_line(line);
+    if (!words_of_line) return {StatusCode::kInvalidArgument, where + ": the quotes do not match"};
+    if (!words_of_line->empty()) LAPSE_TRY(read_line(path, where, *words_of_line, depth, config));
+  }
+  return {};
 }
 
 }  // namespace
@@ -300,17 +347,12 @@ const Setting* find_setting(std::string_view name) {
   return nullptr;
 }
 
+std::string value_of(const Setting& setting, const Config& config) {
+  return setting.get ? setting.get(config) : std::string(setting.fixed);
+}
+
 Status read_config_file(const std::string& path, Config* config) {
-  std::ifstream in(path);
-  if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
-  int number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
-    const std::string_view name = name_of_line(line);
-    if (name.empty()) continue;
-    const std::string_view value = unquoted(trimmed(trimmed(line).substr(name.size())));
-    LAPSE_TRY(set(config, name, value, path + ":" + std::to_string(number)));
-  }
+  LAPSE_TRY(read_file(path, 0, config));
   config->config_file = path;
   return {};
 }
@@ -332,7 +374,8 @@ Result<Config> read_command_line(std::span<const std::string_view> arguments) {
     // The values of a flag are all that follow up to the next one: --bind 127.0.0.1 ::1
     std::string value;
     size_t values = 0;
-    const bool takes_many = flag == "--bind" || flag == "--client-output-buffer-limit";
+    const Setting* setting = find_setting(std::string_view(flag).substr(2));
+    const bool takes_many = setting != nullptr && setting->takes_many;
     while (i + 1 < arguments.size() && (values == 0 || (takes_many && !arguments[i + 1].starts_with("--")))) {
       value += (values++ == 0 ? "" : " ") + std::string(arguments[++i]);
     }
@@ -343,37 +386,58 @@ Result<Config> read_command_line(std::span<const std::string_view> arguments) {
   return config;
 }
 
+namespace {
+
+std::string line_of(const Setting& setting, const Config& config) {
+  const std::string value = setting.get(config);
+  const bool as_it_is = setting.takes_many && !value.empty();
+  return std::string(setting.name) + " " + (as_it_is ? value : as_word(value)) + "\n";
+}
+
+// The file's lines with present values in them, and behind them what differs from the defaults and is not there yet.
+std::string rewritten(std::istream& in, const Config& config) {
+  std::string text;
+  std::vector<std::string_view> written;
+  const auto is_written = [&](std::string_view name) {
+    return std::find(written.begin(), written.end(), name) != written.end();
+  };
+  for (std::string line; std::getline(in, line);) {
+    const auto line_words = split_line(line);
+    const Setting* setting = line_words && !line_words->empty() ? find_setting(line_words->front()) : nullptr;
+    if (setting == nullptr || setting->get == nullptr) {
+      text += line + "\n";
+    } else if (!is_written(setting->name)) {
+      text += line_of(*setting, config);
+      written.push_back(setting->name);
+    }
+  }
+  if (is_written("appendfsync")) written.push_back("durability");  // which it is another name for
+  const Config defaults;
+  for (const Setting& setting : kSettings) {
+    if (setting.get == nullptr || setting.name == "appendfsync" || is_written(setting.name)) continue;
+    if (setting.get(config) != setting.get(defaults)) text += line_of(setting, config);
+  }
+  return text;
+}
+
+}  // namespace
+
+// Under another name first, so that there is a whole file at any time; with the same permissions, as it may hold a
+// password.
 Status rewrite_config_file(const std::string& path, const Config& config) {
   std::ifstream in(path);
   if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
-  const Config defaults;
-  std::ostringstream out;
-  std::vector<const Setting*> written;
-  const auto write = [&](const Setting& setting) {
-    written.push_back(&setting);
-    out << setting.name << " " << quoted(setting.get(config)) << "\n";
-  };
-  for (std::string line; std::getline(in, line);) {
-    const std::string_view name = name_of_line(line);
-    const Setting* setting = name.empty() ? nullptr : find_setting(name);
-    if (setting == nullptr || setting->get == nullptr) {
-      out << line << "\n";
-    } else if (std::find(written.begin(), written.end(), setting) == written.end()) {
-      write(*setting);
-    }
-  }
-  for (const Setting& setting : kSettings) {
-    if (setting.get == nullptr || setting.name == "appendfsync") continue;
-    if (std::find(written.begin(), written.end(), &setting) != written.end()) continue;
-    if (setting.get(config) != setting.get(defaults)) write(setting);
-  }
-  in.close();
+  const std::string text = rewritten(in, config);
   const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::trunc);
-  file << out.str();
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0)
-    return {StatusCode::kIoError, path + ": cannot be written"};
+  std::error_code error;
+  std::filesystem::copy_file(path, beside, std::filesystem::copy_options::overwrite_existing, error);
+  if (error) return {StatusCode::kIoError, beside + ": cannot be written: " + error.message()};
+  std::ofstream out(beside, std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return {StatusCode::kIoError, beside + ": cannot be written"};
+  std::filesystem::rename(beside, path, error);
+  if (error) return {StatusCode::kIoError, path + ": cannot be replaced: " + error.message()};
   return {};
 }
 

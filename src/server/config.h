@@ -1,7 +1,9 @@
 // Config: every setting of the server, in one table that serves the config file, the command line and CONFIG GET/SET.
 //
-// The file has redis.conf's form: a name and its values on a line, quotes as on the command line, # for comments. Flags are
-// the same names with two dashes. Names are Redis's where Redis has the setting.
+// The file has redis.conf's form: a name and its values on a line; quotes around what has blanks ("…" with \n, \xHH and
+// the like, or '…' as it is); # for comments; `include PATH` for another file, whose place is counted from the one that
+// includes it. A later line wins. Flags are the same names with two dashes, and win over the file. Names are Redis's where
+// Redis has the setting.
 
 #pragma once
 
@@ -63,12 +65,15 @@ struct Setting {
   std::string_view summary;                              // one line, for --help
   Status (*set)(Config* config, std::string_view text);  // kInvalidArgument says what it must be
   std::string (*get)(const Config& config);
+  bool takes_many = false;      // its value is all that stands on the line, not one word
   std::string_view fixed = {};  // the only value, of settings that are there for clients that ask
 };
 
 // In name order.
 std::span<const Setting> settings();
 const Setting* find_setting(std::string_view name);
+// As it is written in the file.
+std::string value_of(const Setting& setting, const Config& config);
 
 // Command line: [FILE] [--name value …]; a `--config PATH` is read first. kInvalidArgument says what is wrong.
 Result<Config> read_command_line(std::span<const std::string_view> arguments);

@@ -18,6 +18,17 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
+std::string capitals(std::string_view text) {
+  std::string large(text);
+  std::transform(large.begin(), large.end(), large.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return large;
+}
+
+bool is_printable_word(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
+}
+
 std::optional<int64_t> to_integer(std::string_view text) {
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || (digits[0] == '0' && text.size() > 1)) return std::nullopt;

@@ -14,6 +14,9 @@ inline char to_small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c
 // Whether two words are the same but for capitals.
 bool same_word(std::string_view a, std::string_view b);
 std::string small_letters(std::string_view text);
+std::string capitals(std::string_view text);
+// Nothing but ASCII that can be printed, and no blanks: as the names of clients must be.
+bool is_printable_word(std::string_view text);
 
 // No blanks, no plus sign, no leading zeros: only the text that the number would be written as.
 std::optional<int64_t> to_integer(std::string_view text);
