@@ -16,12 +16,14 @@ struct Table {
 
   Table() {
     for (const auto& family :
-         {connection_commands(), client_commands(),        string_commands(),   many_commands(),
-          number_commands(),     substring_commands(),     lcs_commands(),      bit_commands(),
-          key_commands(),        expire_commands(),        move_commands(),     dump_commands(),
-          object_commands(),     scan_commands(),          database_commands(), transaction_commands(),
-          pubsub_commands(),     introspection_commands(), past_commands(),     expiry_commands(),
-          family_commands(),     absent_commands()}) {
+         {connection_commands(), client_commands(),    string_commands(),   many_commands(),
+          number_commands(),     substring_commands(), lcs_commands(),      bit_commands(),
+          key_commands(),        expire_commands(),    move_commands(),     dump_commands(),
+          object_commands(),     scan_commands(),      database_commands(), transaction_commands(),
+          pubsub_commands(),     info_commands(),      config_commands(),   command_commands(),
+          operation_commands(),  slowlog_commands(),   latency_commands(),  memory_commands(),
+          debug_commands(),      acl_commands(),       past_commands(),     expiry_commands(),
+          family_commands()}) {
       for (const Command& command : family) {
         all.push_back(&command);
         by_name.emplace(command.name, &command);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "server/absent.h"
 #include "server/command_table.h"
 #include "server/server.h"
 #include "server/text.h"
@@ -19,6 +20,8 @@ constexpr size_t kUnauthenticatedArguments = 10;
 constexpr size_t kQuotedBytes = 128;  // of what a client sent, in the error that it gets
 
 Status unknown_command(std::span<const std::string_view> arguments) {
+  if (const std::string_view why = why_absent(arguments[0]); !why.empty())
+    return refuse("ERR unknown command '" + std::string(arguments[0]) + "': " + std::string(why));
   std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, kQuotedBytes)) +
                      "', with args beginning with: ";
   const size_t begin = text.size();
@@ -30,10 +33,8 @@ Status unknown_command(std::span<const std::string_view> arguments) {
 }
 
 Status unknown_subcommand(const Command& parent, std::string_view name) {
-  std::string capitals;
-  for (const char c : parent.name) capitals += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return refuse("ERR unknown subcommand '" + std::string(name.substr(0, kQuotedBytes)) + "'. Try " +
-                capitals + " HELP.");
+                capitals(parent.name) + " HELP.");
 }
 
 // What a browser sends that was led here by a hostile page: the commands would be in the body of its request, which must
@@ -241,6 +242,7 @@ void Server::run(Call& call) {
   const uint64_t us = stopwatch.elapsed_us();
   ++statistics.calls;
   statistics.us += us;
+  take_latency(call.command.flags & kFast ? "fast-command" : "command", us);
   if (config_.slowlog_slower_than_us >= 0 && us >= static_cast<uint64_t>(config_.slowlog_slower_than_us) &&
       (call.command.flags & kSkipSlowlog) == 0) {
     slowlog_.add(now_ms(), us, call.arguments, call.session.address, call.session.name,
@@ -264,6 +266,7 @@ Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) 
   LAPSE_TRY_ASSIGN(Keyspace * writable, call.write(db));
   LAPSE_TRY(writable->erase(key));
   ++statistics_.expired;
+  expired_keys_.add(db, key);
   add_event({kExpired, "expired", db, std::string(key)});
   return {};
 }
@@ -292,6 +295,7 @@ Result<Keyspace*> Call::write(int db) const { return server.turn().write(db); }
 
 void Call::changed(uint32_t event_class, std::string_view event, std::string_view key, int db) const {
   server.watchers().key_changed(db, key);
+  server.expired_keys().remove(db, key);
   if (wanted(event_class)) server.add_event({event_class, event, db, std::string(key)});
 }
 
@@ -301,10 +305,25 @@ void Call::told(uint32_t event_class, std::string_view event, std::string_view k
 
 bool Call::wanted(uint32_t event_class) const { return (server.wanted_events() & event_class) != 0; }
 
+namespace {
+
+// Whether a key that is not there went at its deadline, as far as that is still known.
+bool has_expired(const Call& call, std::string_view key) {
+  if (call.server.expired_keys().has(call.session.db, key)) return true;
+  if (call.now_ms() < call.server.expirer().next_deadline_ms()) return false;
+  const Result<const Reader*> keys = call.read();
+  const Result<bool> lapsed = keys.ok() ? (*keys)->lapsed(key) : Result<bool>(keys.status());
+  return lapsed.ok() && *lapsed;
+}
+
+}  // namespace
+
 void Call::looked_up(std::string_view key, bool found) const {
   Statistics& statistics = server.statistics();
   ++(found ? statistics.hits : statistics.misses);
-  if (!found) told(kKeyMiss, "keymiss", key);
+  if (found) return;
+  if (has_expired(*this, key)) ++statistics.misses_by_expiry;
+  told(kKeyMiss, "keymiss", key);
 }
 
 }  // namespace lapse::server

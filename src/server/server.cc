@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "store/guarded_clock.h"
 
@@ -41,7 +42,7 @@ Status Server::open_store(Clock* clock) {
   expirer_.emplace(&*databases_, &*turn_);
   LAPSE_TRY(expirer_->find_next());
   wanted_events_ = parse_event_classes(config_.notify_keyspace_events).value_or(0);
-  started_at_ms_ = now_ms();
+  started_at_ms_ = saved_at_ms_ = now_ms();
   return {};
 }
 
@@ -120,6 +121,7 @@ void Server::note_written(Session* session) {
 void Server::begin_turn() {
   clock_->advance();
   ++statistics_.turns;
+  statistics_.take_rate(now_ms());
   remove_due();
   if (waiting_.empty() || now_ms() < paused_until_ms_) return;
   for (const uint64_t id : std::exchange(waiting_, {})) {
@@ -135,8 +137,10 @@ void Server::begin_turn() {
 void Server::remove_due() {
   if (!expirer_->is_due(now_ms()) || now_ms() < expire_not_before_ms_) return;
   const Savepoint before = turn_->savepoint();
+  const Stopwatch stopwatch;
   const Result<uint64_t> removed = expirer_->remove_due(
       now_ms(), Expirer::kPerTurn, [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
+        expired_keys_.add(db, key);
         add_event({kExpired, "expired", db, std::string(key)});
       });
   if (removed.ok()) {
@@ -147,18 +151,22 @@ void Server::remove_due() {
     expire_not_before_ms_ = now_ms() + kExpiryRetryMs;
     if (const Status undone = turn_->rollback_to(before); !undone.ok()) turn_->give_up(undone);
   }
+  take_latency("expire-cycle", stopwatch.elapsed_us());
   if (careful_) commit();
 }
 
 void Server::end_turn() {
   const bool wrote = turn_->writes();
   commit();
+  if (std::exchange(save_wanted_, false) && !careful_) (void)checkpoint();
   if (wrote || now_ms() >= expirer_->wakeup_ms()) (void)expirer_->find_next();
 }
 
 void Server::commit() {
   const bool wrote = turn_->writes();
+  const Stopwatch stopwatch;
   const Status status = turn_->commit();
+  if (wrote) take_latency("commit", stopwatch.elapsed_us());
   client_wrote_ = false;
   if (wrote || !status.ok()) careful_ = !status.ok();
   if (wrote && status.ok()) ++statistics_.commits;
@@ -172,6 +180,24 @@ void Server::commit() {
     watchers_.turn_failed();
     expire_not_before_ms_ = now_ms() + kExpiryRetryMs;
   }
+}
+
+Status Server::save() {
+  LAPSE_TRY(commit_so_far());
+  return checkpoint();
+}
+
+Status Server::checkpoint() {
+  Status status = store_->checkpoint();
+  saved_well_ = status.ok();
+  if (saved_well_) saved_at_ms_ = now_ms();
+  return status;
+}
+
+void Server::take_latency(std::string_view event, uint64_t us) {
+  const uint64_t ms = us / 1000;
+  if (config_.latency_threshold_ms > 0 && ms >= static_cast<uint64_t>(config_.latency_threshold_ms))
+    latency_.add(event, now_ms(), ms);
 }
 
 Status Server::commit_so_far() {

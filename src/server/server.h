@@ -24,7 +24,9 @@
 #include "server/config.h"
 #include "server/databases.h"
 #include "server/events.h"
+#include "server/expired_keys.h"
 #include "server/expirer.h"
+#include "server/latency.h"
 #include "server/pubsub.h"
 #include "server/scan_cursors.h"
 #include "server/session.h"
@@ -88,6 +90,8 @@ class Server {
   Watchers& watchers() { return watchers_; }
   Statistics& statistics() { return statistics_; }
   Slowlog& slowlog() { return slowlog_; }
+  LatencyMonitor& latency() { return latency_; }
+  ExpiredKeys& expired_keys() { return expired_keys_; }
   ScanCursors& scan_cursors() { return scan_cursors_; }
   int64_t started_at_ms() const { return started_at_ms_; }
 
@@ -102,6 +106,11 @@ class Server {
   void deliver(Session* to, Output::Kind kind, std::string_view bytes);
   // To those who have subscribed. Returns how many.
   size_t publish(std::string_view channel, std::string_view message, Output::Kind kind);
+  // SAVE: commits, and brings everything into the tree. BGSAVE: when the turn has been committed.
+  Status save();
+  void save_later() { save_wanted_ = true; }
+  int64_t saved_at_ms() const { return saved_at_ms_; }
+  bool saved_well() const { return saved_well_; }
   // CLIENT PAUSE.
   void pause(int64_t until_ms, bool writes_only);
   void unpause();
@@ -131,6 +140,8 @@ class Server {
   void send_events();
   void remove_due();
   bool may_have_lapsed() { return now_ms() >= expirer_->next_deadline_ms(); }
+  Status checkpoint();
+  void take_latency(std::string_view event, uint64_t us);
   resp::RequestParser::Limits limits_of(const Session& session) const;
 
   Config config_;
@@ -147,6 +158,8 @@ class Server {
   Watchers watchers_;
   Statistics statistics_;
   Slowlog slowlog_;
+  LatencyMonitor latency_;
+  ExpiredKeys expired_keys_;
   ScanCursors scan_cursors_;
 
   uint32_t wanted_events_ = 0;
@@ -162,6 +175,9 @@ class Server {
   int64_t paused_until_ms_ = 0;
   bool pause_writes_only_ = false;
   int64_t started_at_ms_ = 0;
+  bool save_wanted_ = false;
+  int64_t saved_at_ms_ = 0;
+  bool saved_well_ = true;
   bool stopping_ = false;
 };
 

@@ -37,7 +37,15 @@ struct Statistics {
   std::unordered_map<const Command*, CommandStatistics> by_command;
   std::map<std::string, uint64_t> errors_by_code;  // "ERR", "WRONGTYPE", …; bounded
 
+  uint64_t commands_per_second = 0;
+
   void count_error(std::string_view text);
+  // Once a second, counts how many commands there were in it.
+  void take_rate(int64_t now_ms);
+
+ private:
+  int64_t rate_taken_at_ms_ = 0;
+  uint64_t commands_then_ = 0;
 };
 
 }  // namespace lapse::server

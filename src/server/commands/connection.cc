@@ -83,13 +83,6 @@ Status auth(Call& call) {
   return {};
 }
 
-bool valid_name(std::string_view name) {
-  for (const char c : name) {
-    if (c < '!' || c > '~') return false;
-  }
-  return true;
-}
-
 Status hello(Call& call) {
   int protocol = call.session.protocol;
   if (call.size() > 1) {
@@ -105,7 +98,7 @@ Status hello(Call& call) {
       i += 2;
     } else if (same_word(call[i], "SETNAME") && i + 1 < call.size()) {
       name = call[++i];
-      if (!valid_name(*name))
+      if (!is_printable_word(*name))
         return refuse("ERR Client names cannot contain spaces, newlines or special characters.");
     } else {
       return refuse("ERR Syntax error in HELLO option '" + std::string(call[i]) + "'");
