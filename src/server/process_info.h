@@ -9,7 +9,7 @@ namespace lapse::server {
 
 struct ProcessInfo {
   int64_t id = 0;
-  uint64_t anonymous_bytes = 0;  // RssAnon: what the process needs memory for; the file's pages are the system's cache
+  uint64_t anonymous_bytes = 0;  // RssAnon: without the file's pages, which are the system's cache
   uint64_t resident_bytes = 0;
   uint64_t peak_resident_bytes = 0;
   uint64_t machine_bytes = 0;  // that the machine has
