@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 r"""Sends the same commands to redis-server and to lapse, and compares what comes back, byte by byte.
 
-First the scripts in cases/*.txt (scripts.py says how they are written), in RESP2 and RESP3; then up to three
-options at a time; then random commands. What differs on purpose is in MEANT.
+First the scripts in cases/*.txt (scripts.py says how they are written), in RESP2 and RESP3, with the events that a
+subscriber hears meanwhile; then up to three options at a time; then random commands. What differs on purpose is in MEANT.
 
     compare_with_redis.py BINARY [--seed N] [--sequences N] [--only TEXT]
 """
@@ -54,6 +54,9 @@ MEANT = [
 
 # The time goes on between the two: replies of these may differ by so much.
 TOLERANCE = {b"TTL": 5, b"PTTL": 5000, b"EXPIRETIME": 5, b"PEXPIRETIME": 5000}
+
+EVENTS = ("--notify-keyspace-events", "KEAnm")
+END_OF_EVENTS = b"end-of-events"
 
 
 def readable(command):
@@ -110,6 +113,7 @@ class Comparison:
         self.empty_databases()
         where = f"{script.name} (RESP{protocol})"
         with contextlib.ExitStack() as stack:
+            events = [stack.enter_context(contextlib.closing(Events(port))) for port in self.ports]
             clients = {}
             for step in script.steps:
                 if step.client not in clients:
@@ -119,6 +123,9 @@ class Comparison:
                 redis, lapse = (self.take(client, step.command) for client in clients[step.client])
                 if not self.same(step.command, redis, lapse):
                     self.tell(where, step.command or (step.client.encode(), b"<"), redis, lapse)
+            redis, lapse = (heard.all() for heard in events)
+            if redis != lapse:
+                self.tell(where, (b"events",), redis, lapse)
 
     @staticmethod
     def take(client, command):
@@ -168,6 +175,27 @@ class Comparison:
         found = self.first_difference(commands, protocol)
         before = "".join(f"\n  {readable(command)}" for command in commands[:-1])
         self.tell(f"{where} (RESP{protocol}){before}", *found)
+
+
+class Events:
+    """A client that hears of every change."""
+
+    def __init__(self, port):
+        self.port = port
+        self.client = wire.Connection(port)
+        self.client.ask("PSUBSCRIBE", "__key*__:*", END_OF_EVENTS)
+        self.client.receive()
+
+    def close(self):
+        self.client.close()
+
+    def all(self):
+        with contextlib.closing(wire.Connection(self.port)) as other:
+            other.ask("PUBLISH", END_OF_EVENTS, "")
+        heard = []
+        while (message := self.client.receive().split(b"\r\n"))[6] != END_OF_EVENTS:
+            heard.append(message[6] + b" " + message[8])
+        return heard
 
 
 LIFETIMES = [(b"EX", b"100"), (b"PX", b"100000"), (b"EXAT", b"33177117420"), (b"PXAT", b"33177117420000")]
@@ -236,7 +264,7 @@ def main():
     if shutil.which("redis-server") is None:
         sys.exit("redis-server is not installed: scripts/install-deps test")
     print(f"seed {arguments.seed}")
-    with wire.redis_server() as redis_port, wire.lapse_server(arguments.binary) as lapse_port:
+    with wire.redis_server(*EVENTS) as redis_port, wire.lapse_server(arguments.binary, *EVENTS) as lapse_port:
         comparison = compare(arguments, redis_port, lapse_port)
     print(f"{comparison.compared} replies compared, {comparison.differences} differences")
     return 1 if comparison.differences else 0
