@@ -212,7 +212,8 @@ TEST_F(ConfigFile, RewriteBringsEverySettingBack) {
   Config config;
   const std::string path = write("lapse.conf", "");
   for (const auto& [name, sample] : samples()) {
-    if (name != "appendfsync") ASSERT_TRUE(set(&config, name, sample.first).ok()) << name;
+    if (name == "appendfsync") continue;  // another name for durability
+    ASSERT_TRUE(set(&config, name, sample.first).ok()) << name;
   }
   ASSERT_TRUE(rewrite_config_file(path, config).ok());
   Config again;
