@@ -54,6 +54,7 @@ struct Command {
   std::string_view summary;  // one line
   Status (*run)(Call& call);
   std::span<const Command> subcommands = {};  // then `run` is for the call without one, or null
+  std::string_view syntax = {};               // of our own, for people: "key moment [LIMIT count]"
 };
 
 }  // namespace lapse::server

@@ -30,27 +30,28 @@ Result<Family> counted_family(Store* store, const std::string& name) {
 }  // namespace
 
 Result<Databases> Databases::open(Store* store, int numbered) {
-  Databases databases(store, numbered);
+  Databases databases(numbered);
   for (int db = 0; db < numbered; ++db) {
     std::string name = numbered_name(db);
     LAPSE_TRY_ASSIGN(Family family, counted_family(store, name));
     databases.families_.push_back({std::move(name), std::move(family)});
   }
   LAPSE_TRY_ASSIGN(const std::vector<std::string> names, store->list_families());
-  for (const std::string& name : names) LAPSE_TRY(databases.find(name));
+  const OpenFamily open = [&](std::string_view name) { return store->family(name); };
+  for (const std::string& name : names) LAPSE_TRY(databases.find(name, open));
   return databases;
 }
 
 std::string Databases::label(int db) const { return db < numbered_ ? std::to_string(db) : family_name(db); }
 
-Result<int> Databases::find(std::string_view number_or_name) {
+Result<int> Databases::find(std::string_view number_or_name, const OpenFamily& open) {
   int number = 0;
   const char* end = number_or_name.data() + number_or_name.size();
   if (const auto [at, error] = std::from_chars(number_or_name.data(), end, number);
       error == std::errc() && at == end && number >= 0 && number < numbered_) {
     return number;
   }
-  LAPSE_TRY_ASSIGN(Family family, store_->family(number_or_name));
+  LAPSE_TRY_ASSIGN(Family family, open(number_or_name));
   for (int db = 0; db < size(); ++db) {
     Known& known = families_[static_cast<size_t>(db)];
     if (known.name != number_or_name) continue;

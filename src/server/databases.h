@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,17 +29,17 @@ class Databases {
   // "0" … "15", or the family's name: as it is called in INFO and in the channels of notifications.
   std::string label(int db) const;
 
-  // By number or by name. kNotFound: there is none.
-  Result<int> find(std::string_view number_or_name);
+  // By number, or by the name of a family that `open` finds. kNotFound: there is none.
+  using OpenFamily = std::function<Result<Family>(std::string_view name)>;
+  Result<int> find(std::string_view number_or_name, const OpenFamily& open);
 
  private:
   struct Known {
     std::string name;
     std::optional<Family> handle;
   };
-  Databases(Store* store, int numbered) : store_(store), numbered_(numbered) {}
+  explicit Databases(int numbered) : numbered_(numbered) {}
 
-  Store* store_;
   int numbered_;
   std::vector<Known> families_;
 };

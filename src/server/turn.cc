@@ -34,6 +34,22 @@ Result<Transaction*> Turn::transaction() {
   return &*transaction_;
 }
 
+Result<int> Turn::find(std::string_view number_or_name) {
+  return databases_->find(number_or_name, [&](std::string_view name) {
+    return transaction_ ? transaction_->family(name) : store_->family(name);
+  });
+}
+
+Result<std::vector<std::string>> Turn::list_families() const {
+  return transaction_ ? transaction_->list_families() : store_->list_families();
+}
+
+void Turn::forget(int db) {
+  const auto at = static_cast<size_t>(db);
+  if (at < writers_.size()) writers_[at].reset();
+  if (at < readers_.size()) readers_[at].reset();
+}
+
 Status Turn::begin_transaction() {
   if (transaction_) return {};
   LAPSE_TRY_ASSIGN(Transaction transaction, store_->begin());

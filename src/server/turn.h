@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lapse/store.h"
 #include "server/databases.h"
@@ -24,6 +27,12 @@ class Turn {
   Result<Keyspace*> write(int db);
   // For what a family alone cannot do. Begins the transaction.
   Result<Transaction*> transaction();
+
+  // A database by its number, or by the name of a family as the turn has it. kNotFound: there is none.
+  Result<int> find(std::string_view number_or_name);
+  Result<std::vector<std::string>> list_families() const;
+  // Forgets the handles of a database whose family has been made or dropped.
+  void forget(int db);
 
   bool writes() const { return transaction_.has_value(); }
   // What a command may go back to: a turn that has not written yet goes back to nothing written.

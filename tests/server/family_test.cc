@@ -180,6 +180,38 @@ TEST_F(FamilyCommands, DropMarksWatchers) {
   EXPECT_TRUE(watcher.session()->watches.touched);
 }
 
+TEST_F(FamilyCommands, AFamilyIsMadeAndUsedInOneTransaction) {
+  client_("MULTI");
+  EXPECT_EQ("QUEUED", client_("FAMILY CREATE carts"));
+  EXPECT_EQ("QUEUED", client_("SELECT carts"));
+  EXPECT_EQ("QUEUED", client_("SET k v"));
+  EXPECT_EQ("1) OK\n2) OK\n3) OK", client_("EXEC"));
+  EXPECT_EQ("\"v\"", client_("GET k"));
+  EXPECT_EQ("(error) ERR Command not allowed inside a transaction",
+            (client_("MULTI"), client_("FAMILY SET carts jitter 1")));
+}
+
+TEST_F(FamilyCommands, DroppedAndMadeAnewInOneTurnItIsEmpty) {
+  client_("FAMILY CREATE carts");
+  client_("SELECT carts");
+  client_("SET k old");
+  server_.together([&] {
+    client_("GET k");
+    client_("FAMILY DROP carts");
+    client_("FAMILY LIST");
+    client_("FAMILY CREATE carts");
+    client_("GET k");
+    client_("SET k new");
+  });
+  EXPECT_EQ("\"old\"", client_.receive());
+  EXPECT_EQ("OK", client_.receive());
+  EXPECT_EQ(std::string::npos, client_.receive().find("carts"));
+  EXPECT_EQ("OK", client_.receive());
+  EXPECT_EQ("(nil)", client_.receive());
+  EXPECT_EQ("OK", client_.receive());
+  EXPECT_EQ("\"new\"", client_("GET k"));
+}
+
 TEST_F(FamilyCommands, HelpNamesTheSubcommandsAndPolicies) {
   const std::string help = client_("FAMILY HELP");
   EXPECT_NE(std::string::npos, help.find("CREATE <name>"));

@@ -136,15 +136,50 @@ void reply_info(Call& call, const Command& command) {
   for (const Command& subcommand : command.subcommands) reply_info(call, subcommand);
 }
 
+// The parts of a syntax that follow each other: "key [LIMIT count]" has two.
+std::vector<std::string_view> parts_of(std::string_view syntax) {
+  std::vector<std::string_view> parts;
+  while (!syntax.empty()) {
+    const size_t end =
+        std::min(syntax.starts_with('[') ? syntax.find(']') + 1 : syntax.find(' '), syntax.size());
+    parts.push_back(syntax.substr(0, end));
+    syntax.remove_prefix(std::min(end + 1, syntax.size()));
+  }
+  return parts;
+}
+
+// As arguments whose names say it all; what is in brackets is optional.
+void reply_arguments(Call& call, std::string_view syntax) {
+  const std::vector<std::string_view> parts = parts_of(syntax);
+  call.reply.bulk("arguments");
+  call.reply.array(parts.size());
+  for (const std::string_view part : parts) {
+    const bool optional = part.starts_with('[');
+    const std::string_view name = optional ? part.substr(1, part.size() - 2) : part;
+    call.reply.map(optional ? 4 : 3);
+    call.reply.bulk("name");
+    call.reply.bulk(name);
+    call.reply.bulk("type");
+    call.reply.bulk("string");
+    call.reply.bulk("display_text");
+    call.reply.bulk(name);
+    if (!optional) continue;
+    call.reply.bulk("flags");
+    call.reply.array(1);
+    call.reply.simple("optional");
+  }
+}
+
 void reply_docs(Call& call, const Command& command) {
   call.reply.bulk(command.name);
-  call.reply.map(command.subcommands.empty() ? 3 : 4);
+  call.reply.map(3U + (command.syntax.empty() ? 0 : 1) + (command.subcommands.empty() ? 0 : 1));
   call.reply.bulk("summary");
   call.reply.bulk(command.summary);
   call.reply.bulk("since");
   call.reply.bulk(command.since);
   call.reply.bulk("group");
   call.reply.bulk(command.group);
+  if (!command.syntax.empty()) reply_arguments(call, command.syntax);
   if (command.subcommands.empty()) return;
   call.reply.bulk("subcommands");
   call.reply.map(command.subcommands.size());

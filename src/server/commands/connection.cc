@@ -44,7 +44,7 @@ Status reset(Call& call) {
 }
 
 Status select(Call& call) {
-  const Result<int> db = call.server.databases().find(call[1]);
+  const Result<int> db = call.server.turn().find(call[1]);
   if (!db.ok()) {
     return refuse(to_integer(call[1]) ? "ERR DB index is out of range"
                                       : "ERR invalid DB index: neither a number nor the name of a family");

@@ -20,7 +20,7 @@ Status no_such_family(std::string_view name) {
 
 // Its number, as SELECT would find it.
 Result<int> find_family(const Call& call, std::string_view name) {
-  const Result<int> db = call.server.databases().find(name);
+  const Result<int> db = call.server.turn().find(name);
   if (!db.ok() && db.status().code() == StatusCode::kNotFound) return no_such_family(name);
   return db;
 }
@@ -31,12 +31,13 @@ Status create(Call& call) {
   if (to_integer(name)) return refuse("ERR a family's name cannot be a number: those are the databases");
   FamilyOptions options;
   LAPSE_TRY(set_policies(call.arguments.subspan(3), &options));
-  LAPSE_TRY(call.server.commit_so_far());
-  const Result<Family> family = call.server.store().create_family(name, options);
+  LAPSE_TRY_ASSIGN(Transaction * transaction, call.server.turn().transaction());
+  const Result<Family> family = transaction->create_family(name, options);
   if (!family.ok() && family.status().code() == StatusCode::kBusy)
     return refuse("ERR there is a family '" + std::string(name) + "' already");
   LAPSE_TRY(family.status());
-  LAPSE_TRY(call.server.databases().find(name));  // so that its keys go on time from now on
+  LAPSE_TRY_ASSIGN(const int db, call.server.turn().find(name));  // so that its keys go on time from now on
+  call.server.turn().forget(db);
   call.reply.ok();
   return {};
 }
@@ -46,8 +47,9 @@ Status drop(Call& call) {
   LAPSE_TRY_ASSIGN(const int db, find_family(call, call[2]));
   if (db < call.server.databases().numbered())
     return refuse("ERR '" + std::string(call[2]) + "' is a numbered database: FLUSHDB empties it");
-  LAPSE_TRY(call.server.commit_so_far());
-  LAPSE_TRY(call.server.store().drop_family(call[2]));
+  LAPSE_TRY_ASSIGN(Transaction * transaction, call.server.turn().transaction());
+  LAPSE_TRY(transaction->drop_family(call[2]));
+  call.server.turn().forget(db);
   call.server.watchers().database_changed(db);
   call.reply.ok();
   return {};
@@ -68,7 +70,7 @@ Status set(Call& call) {
 }
 
 Status list(Call& call) {
-  LAPSE_TRY_ASSIGN(const std::vector<std::string> names, call.server.store().list_families());
+  LAPSE_TRY_ASSIGN(const std::vector<std::string> names, call.server.turn().list_families());
   call.reply.array(names.size());
   for (const std::string& name : names) call.reply.bulk(name);
   return {};
@@ -136,13 +138,15 @@ Status help(Call& call) {
 constexpr Command kSubcommands[] = {
     {"family|create",
      -3,
-     kWrite | kNoMulti,
+     kWrite,
      {},
      "lapse",
      "lapse",
      "Makes a family, with the given policies.",
-     create},
-    {"family|drop", 3, kWrite | kNoMulti, {}, "lapse", "lapse", "Removes a family with all it holds.", drop},
+     create,
+     {},
+     "name [policy value ...]"},
+    {"family|drop", 3, kWrite, {}, "lapse", "lapse", "Removes a family with all it holds.", drop, {}, "name"},
     {"family|help", 2, kLoading | kStale, {}, "lapse", "lapse", "Returns text about the subcommands.", help},
     {"family|info",
      -2,
@@ -151,9 +155,20 @@ constexpr Command kSubcommands[] = {
      "lapse",
      "lapse",
      "Returns the size and the policies of a family.",
-     info},
+     info,
+     {},
+     "[name]"},
     {"family|list", 2, kReadOnly, {}, "lapse", "lapse", "Returns the names of all families.", list},
-    {"family|set", -5, kWrite | kNoMulti, {}, "lapse", "lapse", "Changes policies of a family.", set},
+    {"family|set",
+     -5,
+     kWrite | kNoMulti,
+     {},
+     "lapse",
+     "lapse",
+     "Changes policies of a family.",
+     set,
+     {},
+     "name policy value [policy value ...]"},
 };
 
 constexpr Command kCommands[] = {
