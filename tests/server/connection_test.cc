@@ -22,7 +22,7 @@ TEST_F(ConnectionCommands, PingAndEchoAnswer) {
   EXPECT_EQ("\"hello\"", client_("PING hello"));
   EXPECT_EQ("(error) ERR wrong number of arguments for 'ping' command", client_("PING a b"));
   EXPECT_EQ("\"hello\"", client_("ECHO hello"));
-  EXPECT_EQ("\"\"", client_({"ECHO", ""}));
+  EXPECT_EQ("\"\"", client_("ECHO \"\""));
   EXPECT_EQ("(error) ERR wrong number of arguments for 'echo' command", client_("ECHO"));
 }
 
