@@ -1,6 +1,7 @@
 #include "server/expirer.h"
 
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/try.h"
 
@@ -13,12 +14,25 @@ Result<int64_t> Expirer::next_deadline(int db) const {
   return next_ms;
 }
 
+// Those with keys that are due, the one with the earliest deadline first.
+Result<std::vector<int>> Expirer::due_databases(int64_t now_ms) const {
+  std::vector<std::pair<int64_t, int>> by_deadline;
+  for (int db = 0; db < databases_->size(); ++db) {
+    LAPSE_TRY_ASSIGN(const int64_t next_ms, next_deadline(db));
+    if (now_ms >= next_ms) by_deadline.emplace_back(next_ms, db);
+  }
+  std::sort(by_deadline.begin(), by_deadline.end());
+  std::vector<int> due;
+  for (const auto& [next_ms, db] : by_deadline) due.push_back(db);
+  return due;
+}
+
 Result<uint64_t> Expirer::remove_due(int64_t now_ms, uint64_t limit, const Removed& removed, bool* more_due) {
+  LAPSE_TRY_ASSIGN(const std::vector<int> due, due_databases(now_ms));
   uint64_t gone = 0;
   bool more = false;
-  for (int db = 0; db < databases_->size() && !more; ++db) {
-    LAPSE_TRY_ASSIGN(const int64_t next_ms, next_deadline(db));
-    if (now_ms < next_ms) continue;
+  for (size_t i = 0; i < due.size() && !more; ++i) {
+    const int db = due[i];
     LAPSE_TRY_ASSIGN(Keyspace * keys, turn_->write(db));
     PurgeOptions options;
     options.limit = limit - gone;
@@ -36,12 +50,26 @@ Result<uint64_t> Expirer::remove_due(int64_t now_ms, uint64_t limit, const Remov
 }
 
 Status Expirer::find_next() {
-  next_ms_ = kNever;
+  int64_t earliest_ms = kNever;
   for (int db = 0; db < databases_->size(); ++db) {
     LAPSE_TRY_ASSIGN(const int64_t next_ms, next_deadline(db));
-    next_ms_ = std::min(next_ms_, next_ms);
+    earliest_ms = std::min(earliest_ms, next_ms);
   }
+  next_ms_ = earliest_ms;
   return {};
+}
+
+Result<uint64_t> Expirer::due_but_present() const {
+  uint64_t due = 0;
+  for (int db = 0; db < databases_->size(); ++db) {
+    LAPSE_TRY_ASSIGN(const Reader* keys, turn_->read(db));
+    LAPSE_TRY_ASSIGN(const FamilyOptions options, keys->family_options());
+    if (!options.counted) continue;  // what is stored and not visible cannot be told without a walk
+    LAPSE_TRY_ASSIGN(const uint64_t stored, keys->estimated_count());
+    LAPSE_TRY_ASSIGN(const uint64_t visible, keys->count());
+    due += stored - visible;
+  }
+  return due;
 }
 
 }  // namespace lapse::server

@@ -2,13 +2,17 @@
 //
 // It stands on the head of the expiry index. The loop sleeps no longer than until the next deadline (wakeup_ms), and the
 // turn that it wakes for begins with removing what is due, at most kPerTurn keys: when a million are due at once, clients
-// have their turns between the portions. What is due and not removed yet is hidden by the store in any case.
+// have their turns between the portions. Databases take their turns in the order of their earliest deadlines. What is due
+// and not removed yet is hidden by the store in any case; so when removing fails, as on a full disk, it is tried again
+// after a while, and nothing spins meanwhile.
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "lapse/status.h"
 #include "server/databases.h"
@@ -18,7 +22,8 @@ namespace lapse::server {
 
 class Expirer {
  public:
-  static constexpr uint64_t kPerTurn = 512;  // about a millisecond
+  static constexpr uint64_t kPerTurn = 512;   // about a millisecond
+  static constexpr int64_t kRetryMs = 1'000;  // after a failure
 
   Expirer(Databases* databases, Turn* turn) : databases_(databases), turn_(turn) {}
 
@@ -29,11 +34,17 @@ class Expirer {
                               bool* more_due = nullptr);
   // After each turn: looks where the head of the index is now.
   Status find_next();
+  // Lets it rest for kRetryMs: removing, or committing what was removed, has failed.
+  void back_off(int64_t now_ms) { retry_at_ms_ = now_ms + kRetryMs; }
 
   // The earliest deadline of all databases; kNever: there is none.
   int64_t next_deadline_ms() const { return next_ms_; }
-  int64_t wakeup_ms() const { return next_ms_; }
-  bool is_due(int64_t now_ms) const { return enabled_ && now_ms >= next_ms_; }
+  // When there is something to do next; kNever: nothing.
+  int64_t wakeup_ms() const { return enabled_ ? std::max(next_ms_, retry_at_ms_) : kNever; }
+  bool is_due(int64_t now_ms) const { return now_ms >= wakeup_ms(); }
+
+  // How many keys of counted families are past their deadline and not removed yet. Costs as much as there are.
+  Result<uint64_t> due_but_present() const;
 
   // DEBUG SET-ACTIVE-EXPIRE.
   void enable(bool enabled) { enabled_ = enabled; }
@@ -45,11 +56,13 @@ class Expirer {
 
  private:
   Result<int64_t> next_deadline(int db) const;
+  Result<std::vector<int>> due_databases(int64_t now_ms) const;
 
   Databases* databases_;
   Turn* turn_;
   bool enabled_ = true;
   int64_t next_ms_ = 0;  // not looked yet
+  int64_t retry_at_ms_ = 0;
   int64_t lag_ms_ = 0;
   int64_t longest_lag_ms_ = 0;
 };

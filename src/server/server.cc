@@ -9,10 +9,6 @@
 
 namespace lapse::server {
 
-namespace {
-constexpr int64_t kExpiryRetryMs = 1'000;
-}
-
 // ------------------------------------------------------------------------------- opening and closing
 
 Result<std::unique_ptr<Server>> Server::open(const Config& config, Clock* clock) {
@@ -135,20 +131,22 @@ void Server::begin_turn() {
 // What cannot be removed, since the disk is full, say, the store hides in any case: that must not fail the commands of the
 // turn, nor keep the loop busy.
 void Server::remove_due() {
-  if (!expirer_->is_due(now_ms()) || now_ms() < expire_not_before_ms_) return;
+  purged_in_vain_ = false;
+  if (!expirer_->is_due(now_ms()) || clock_->in_doubt()) return;
   const Savepoint before = turn_->savepoint();
   const Stopwatch stopwatch;
   const Result<uint64_t> removed = expirer_->remove_due(
       now_ms(), Expirer::kPerTurn, [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
         expired_keys_.add(db, key);
-        add_event({kExpired, "expired", db, std::string(key)});
+        if (wanted_events_ & kExpired) add_event({kExpired, "expired", db, std::string(key)});
       });
   if (removed.ok()) {
-    statistics_.expired += *removed;
+    purged_ = *removed;
+    purged_in_vain_ = *removed == 0;
     send_events();
   } else {
     events_.clear();
-    expire_not_before_ms_ = now_ms() + kExpiryRetryMs;
+    expirer_->back_off(now_ms());
     if (const Status undone = turn_->rollback_to(before); !undone.ok()) turn_->give_up(undone);
   }
   take_latency("expire-cycle", stopwatch.elapsed_us());
@@ -159,13 +157,17 @@ void Server::end_turn() {
   const bool wrote = turn_->writes();
   commit();
   if (std::exchange(save_wanted_, false) && !careful_) (void)checkpoint();
-  if (wrote || now_ms() >= expirer_->wakeup_ms()) (void)expirer_->find_next();
+  if (!wrote && now_ms() < expirer_->next_deadline_ms()) return;
+  const bool found = expirer_->find_next().ok();
+  // A purge that does nothing about what is due must not be called again and again.
+  if (!found || (purged_in_vain_ && expirer_->is_due(now_ms()))) expirer_->back_off(now_ms());
 }
 
 void Server::commit() {
   const bool wrote = turn_->writes();
   const Stopwatch stopwatch;
   const Status status = turn_->commit();
+  const uint64_t purged = std::exchange(purged_, 0);
   if (wrote) take_latency("commit", stopwatch.elapsed_us());
   client_wrote_ = false;
   if (wrote || !status.ok()) careful_ = !status.ok();
@@ -173,12 +175,13 @@ void Server::commit() {
   if (status.ok()) {
     for (Session* session : written_) session->output.settle();
     watchers_.turn_committed();
+    statistics_.expired += purged;
   } else {
     std::string line;
     resp::ReplyWriter(&line, 2).error(error_text(status));
     for (Session* session : written_) session->output.settle_failed(line);
     watchers_.turn_failed();
-    expire_not_before_ms_ = now_ms() + kExpiryRetryMs;
+    expirer_->back_off(now_ms());
   }
 }
 
@@ -223,8 +226,7 @@ std::vector<Session*> Server::take_written() {
 
 int64_t Server::wakeup_ms() {
   // While the clock is in doubt, nothing is removed: being due is no reason to wake up then.
-  const bool removes = expirer_->enabled() && !clock_->in_doubt();
-  int64_t wakeup_ms = removes ? std::max(expirer_->wakeup_ms(), expire_not_before_ms_) : kNever;
+  int64_t wakeup_ms = clock_->in_doubt() ? kNever : expirer_->wakeup_ms();
   if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, paused_until_ms_);
   return wakeup_ms;
 }

@@ -99,6 +99,11 @@ class Server {
   void run(Call& call);
   // While keys are due that have not been removed yet, a write to one of them must first tell that it expired.
   Status expire_if_lapsed(const Call& call, int db, std::string_view key);
+  // For commands that read, but are not of those that say so: what was read before anything was written is true whatever
+  // becomes of the commit.
+  void depends_on_turn(Session* session) const {
+    if (client_wrote_) session->output.depends_on_store();
+  }
   void add_event(Event event) { events_.push_back(std::move(event)); }
   uint32_t wanted_events() const { return wanted_events_; }
   void want_events(uint32_t classes) { wanted_events_ = classes; }
@@ -162,6 +167,9 @@ class Server {
   ExpiredKeys expired_keys_;
   ScanCursors scan_cursors_;
 
+  uint64_t purged_ = 0;          // keys that the turn has removed at their deadlines, and not committed yet
+  bool purged_in_vain_ = false;  // in this turn
+
   uint32_t wanted_events_ = 0;
   std::vector<Event> events_;                                       // of the command being run
   Session* current_ = nullptr;                                      // whose command is being run
@@ -171,7 +179,6 @@ class Server {
   size_t monitors_ = 0;
   bool client_wrote_ = false;         // since the last commit
   bool careful_ = false;              // the last commit failed: until one succeeds, each write has its own
-  int64_t expire_not_before_ms_ = 0;  // removing what is due failed: not to be tried at every turn
   int64_t paused_until_ms_ = 0;
   bool pause_writes_only_ = false;
   int64_t started_at_ms_ = 0;

@@ -43,7 +43,6 @@ class Turn {
   void refresh() { forget_handles(); }
   // Lets the turn's commit fail with this error: what it holds cannot be trusted.
   void give_up(const Status& why) { failure_ = why; }
-  bool given_up() const { return !failure_.ok(); }
   // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it.
   Status commit();
 

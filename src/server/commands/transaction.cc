@@ -54,7 +54,7 @@ Status exec(Call& call) {
   if (!session.queue.open) return refuse("ERR EXEC without MULTI");
   const bool changed = has_changed(session.watches, call.now_ms());
   // The marks of this turn hold if it commits.
-  if (!session.watches.keys.empty()) session.output.depends_on_store();
+  if (!session.watches.keys.empty()) call.server.depends_on_turn(&session);
   const Queue queue = leave_multi(call);
   if (queue.broken) return refuse("EXECABORT Transaction discarded because of previous errors.");
   if (changed) {
@@ -68,7 +68,7 @@ Status exec(Call& call) {
 
 Status watch(Call& call) {
   if (call.session.queue.open) return refuse("ERR WATCH inside MULTI is not allowed");
-  call.session.output.depends_on_store();
+  call.server.depends_on_turn(&call.session);
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
   for (const std::string_view key : call.arguments.subspan(1)) {
     LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, keys->deadline_of(key));
