@@ -154,10 +154,9 @@ void Server::remove_due() {
 }
 
 void Server::end_turn() {
-  const bool wrote = turn_->writes();
   commit();
   if (std::exchange(save_wanted_, false) && !careful_) (void)checkpoint();
-  if (!wrote && now_ms() < expirer_->next_deadline_ms()) return;
+  if (!std::exchange(deadlines_changed_, false) && now_ms() < expirer_->next_deadline_ms()) return;
   const bool found = expirer_->find_next().ok();
   // A purge that does nothing about what is due must not be called again and again.
   if (!found || (purged_in_vain_ && expirer_->is_due(now_ms()))) expirer_->back_off(now_ms());
@@ -170,6 +169,7 @@ void Server::commit() {
   const uint64_t purged = std::exchange(purged_, 0);
   if (wrote) take_latency("commit", stopwatch.elapsed_us());
   client_wrote_ = false;
+  deadlines_changed_ |= wrote;
   if (wrote || !status.ok()) careful_ = !status.ok();
   if (wrote && status.ok()) ++statistics_.commits;
   if (status.ok()) {
@@ -212,6 +212,7 @@ Status Server::commit_so_far() {
     turn_->give_up(status);
     return status;
   }
+  deadlines_changed_ = true;
   ++statistics_.commits;
   for (Session* session : written_) session->output.settle();
   watchers_.turn_committed();

@@ -169,6 +169,7 @@ class Server {
 
   uint64_t purged_ = 0;          // keys that the turn has removed at their deadlines, and not committed yet
   bool purged_in_vain_ = false;  // in this turn
+  bool deadlines_changed_ = false;  // perhaps: the turn has committed something
 
   uint32_t wanted_events_ = 0;
   std::vector<Event> events_;                                       // of the command being run
@@ -177,8 +178,8 @@ class Server {
   std::vector<Session*> written_;
   std::vector<uint64_t> waiting_;  // sessions that have whole commands which a pause keeps back
   size_t monitors_ = 0;
-  bool client_wrote_ = false;         // since the last commit
-  bool careful_ = false;              // the last commit failed: until one succeeds, each write has its own
+  bool client_wrote_ = false;  // since the last commit
+  bool careful_ = false;       // the last commit failed: until one succeeds, each write has its own
   int64_t paused_until_ms_ = 0;
   bool pause_writes_only_ = false;
   int64_t started_at_ms_ = 0;
