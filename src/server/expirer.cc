@@ -59,17 +59,4 @@ Status Expirer::find_next() {
   return {};
 }
 
-Result<uint64_t> Expirer::due_but_present() const {
-  uint64_t due = 0;
-  for (int db = 0; db < databases_->size(); ++db) {
-    LAPSE_TRY_ASSIGN(const Reader* keys, turn_->read(db));
-    LAPSE_TRY_ASSIGN(const FamilyOptions options, keys->family_options());
-    if (!options.counted) continue;  // what is stored and not visible cannot be told without a walk
-    LAPSE_TRY_ASSIGN(const uint64_t stored, keys->estimated_count());
-    LAPSE_TRY_ASSIGN(const uint64_t visible, keys->count());
-    due += stored - visible;
-  }
-  return due;
-}
-
 }  // namespace lapse::server

@@ -43,9 +43,6 @@ class Expirer {
   int64_t wakeup_ms() const { return enabled_ ? std::max(next_ms_, retry_at_ms_) : kNever; }
   bool is_due(int64_t now_ms) const { return now_ms >= wakeup_ms(); }
 
-  // How many keys of counted families are past their deadline and not removed yet. Costs as much as there are.
-  Result<uint64_t> due_but_present() const;
-
   // DEBUG SET-ACTIVE-EXPIRE.
   void enable(bool enabled) { enabled_ = enabled; }
   bool enabled() const { return enabled_; }

@@ -1,5 +1,7 @@
 // Databases as a whole: how many keys, none any more, one for the other.
 
+#include <utility>
+
 #include "base/try.h"
 #include "server/command_table.h"
 #include "server/server.h"
@@ -56,6 +58,33 @@ Status flushall(Call& call) {
   return {};
 }
 
+// --------------------------------------------------------------------------------------------- SWAPDB
+
+Result<int> find_db(const Call& call, std::string_view number_or_name, std::string_view which) {
+  Result<int> db = call.server.turn().find(number_or_name);
+  if (db.ok() || db.status().code() != StatusCode::kNotFound) return db;
+  return to_integer(number_or_name) ? refuse("ERR DB index is out of range")
+                                    : refuse("ERR invalid " + std::string(which) + " DB index");
+}
+
+// A key that is there before or after has changed for those who watch it.
+Status swap_databases(const Call& call, int a, int b) {
+  for (const auto& [watched, with_keys] :
+       {std::pair(a, a), std::pair(a, b), std::pair(b, a), std::pair(b, b)})
+    LAPSE_TRY(mark_watchers(call, watched, with_keys));
+  LAPSE_TRY_ASSIGN(Transaction * transaction, call.server.turn().transaction());
+  const Databases& databases = call.server.databases();
+  return transaction->swap_families(databases.family_name(a), databases.family_name(b));
+}
+
+Status swapdb(Call& call) {
+  LAPSE_TRY_ASSIGN(const int a, find_db(call, call[1], "first"));
+  LAPSE_TRY_ASSIGN(const int b, find_db(call, call[2], "second"));
+  if (a != b) LAPSE_TRY(swap_databases(call, a, b));
+  call.reply.ok();
+  return {};
+}
+
 constexpr Command kCommands[] = {
     {"dbsize",
      1,
@@ -67,6 +96,14 @@ constexpr Command kCommands[] = {
      dbsize},
     {"flushall", -1, kWrite, {}, "server", "1.0.0", "Removes all keys of all numbered databases.", flushall},
     {"flushdb", -1, kWrite, {}, "server", "1.0.0", "Removes all keys of the database.", flushdb},
+    {"swapdb",
+     3,
+     kWrite | kFast,
+     {},
+     "server",
+     "4.0.0",
+     "Exchanges the contents of two databases, for all clients at once.",
+     swapdb},
 };
 
 }  // namespace

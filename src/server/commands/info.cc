@@ -165,7 +165,7 @@ Status lapse(Call& call, Text* out) {
   out->add("due_but_present_keys", due);
   out->add("expiry_lag_ms", expirer.lag_ms());
   out->add("expiry_longest_lag_ms", expirer.longest_lag_ms());
-  out->add("next_expiry_ms", expirer.wakeup_ms() == kNever ? -1 : expirer.wakeup_ms());
+  out->add("next_expiry_ms", expirer.next_deadline_ms() == kNever ? -1 : expirer.next_deadline_ms());
   out->add("misses_by_expiry", statistics.misses_by_expiry);
   out->add("turns", statistics.turns);
   out->add("commits", statistics.commits);
