@@ -1,9 +1,10 @@
-// Out of memory: every allocation of a read fails once. The call says KVSTORE_NOMEM or succeeds, and nothing comes out of it
-// but a code.
+// Out of memory: every allocation of a call fails once. The call says KVSTORE_NOMEM or succeeds, and nothing comes out of it
+// but a code. A write has been made or has not; and if the store had to stop, its journal has what it says.
 
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <string>
 
 #include "c_store.h"
 
@@ -79,6 +80,119 @@ TEST(CNoMemory, Reads) {
             }),
             0);
   EXPECT_EQ(1, count(kv.get()));
+}
+
+// Writes with 0, 1, 2, … allocations, each time another key, until that is enough. After each of them the key is there
+// as a whole or not at all, others may write, and if the store has stopped, a reopen goes on from its journal.
+class CNoMemoryWrites : public testing::Test {
+ protected:
+  void open() {
+    other.reset();
+    kv.reset();
+    kv = open_store(dir.file("my.db").c_str());
+    other = open_store(dir.file("my.db").c_str());
+  }
+
+  // `write` puts `value` under a key. Returns in how many cases the store had to stop.
+  int starve_writes(const std::string& value, const std::function<int(const std::string& key)>& write) {
+    int stops = 0;
+    for (int allowed = 0; allowed < 1000; ++allowed) {
+      const std::string key = numbered(next_++);
+      allocations_left = allowed;
+      const int code = write(key);
+      const bool enough = allocations_left > 0;
+      allocations_left = -1;
+      SCOPED_TRACE(testing::Message() << "with " << allowed << " allocations: code " << code << ", "
+                                      << kvstore_errmsg(kv.get()));
+      if (enough) {
+        EXPECT_EQ(KVSTORE_OK, code);
+        EXPECT_EQ(value, get(kv.get(), key));
+        return stops;
+      }
+      const bool stopped = put(other.get(), "probe", "value") != KVSTORE_OK;
+      if (stopped) {
+        EXPECT_NE(KVSTORE_OK, code);
+        ++stops;
+        open();
+        EXPECT_EQ(value, get(kv.get(), key)) << "the journal had it";
+      } else if (code == KVSTORE_OK) {
+        EXPECT_EQ(value, get(kv.get(), key));
+      } else {
+        EXPECT_EQ(KVSTORE_NOMEM, code);
+        const std::string found = get(kv.get(), key);
+        EXPECT_TRUE(found == value || found == kNotFound) << found.size();
+      }
+      EXPECT_EQ(KVSTORE_OK, kvstore_integrity_check(kv.get(), nullptr)) << kvstore_errmsg(kv.get());
+      EXPECT_EQ(KVSTORE_OK, kvstore_begin(other.get(), 1)) << "the writer's place is held";
+      EXPECT_EQ(KVSTORE_OK, kvstore_rollback(other.get()));
+    }
+    ADD_FAILURE() << "never enough";
+    return stops;
+  }
+
+  const TempDir dir;
+  Owned<KVStore> kv;
+  Owned<KVStore> other;
+
+ private:
+  int next_ = 0;
+};
+
+TEST_F(CNoMemoryWrites, OfAPlainValue) {
+  open();
+  starve_writes("value", [&](const std::string& key) { return put(kv.get(), key, "value"); });
+}
+
+TEST_F(CNoMemoryWrites, WithADeadlineTheFirstOfItsFamilyIncluded) {
+  open();
+  const int64_t deadline_ms = kvstore_now_ms() + kHourMs;
+  starve_writes("value", [&](const std::string& key) { return put(kv.get(), key, "value", deadline_ms); });
+}
+
+TEST_F(CNoMemoryWrites, InATransactionThatGoesOn) {
+  open();
+  const int64_t deadline_ms = kvstore_now_ms() + kHourMs;
+  for (int allowed = 0; allowed < 1000; ++allowed) {
+    ASSERT_EQ(KVSTORE_OK, kvstore_begin(kv.get(), 1));
+    ASSERT_EQ(KVSTORE_OK, put(kv.get(), "before", std::to_string(allowed)));
+    allocations_left = allowed;
+    const int code = put(kv.get(), "starved", "value", deadline_ms + allowed);
+    const bool enough = allocations_left > 0;
+    allocations_left = -1;
+    EXPECT_TRUE(code == KVSTORE_OK || code == KVSTORE_NOMEM) << code << " with " << allowed;
+    ASSERT_EQ(KVSTORE_OK, kvstore_commit(kv.get()));
+    EXPECT_EQ(std::to_string(allowed), get(kv.get(), "before"));
+    EXPECT_EQ(KVSTORE_OK, kvstore_integrity_check(kv.get(), nullptr))
+        << "with " << allowed << ": " << kvstore_errmsg(kv.get());
+    if (enough) {
+      EXPECT_EQ("value", get(other.get(), "starved"));
+      return;
+    }
+  }
+  FAIL() << "never enough";
+}
+
+TEST_F(CNoMemoryWrites, FamiliesThatAreCreated) {
+  open();
+  for (int allowed = 0; allowed < 1000; ++allowed) {
+    const std::string name = numbered(allowed);
+    KVColumnFamily* cf = nullptr;
+    allocations_left = allowed;
+    const int code = kvstore_cf_create(kv.get(), name.c_str(), &cf);
+    const bool enough = allocations_left > 0;
+    allocations_left = -1;
+    EXPECT_EQ(code == KVSTORE_OK, cf != nullptr);
+    EXPECT_TRUE(code == KVSTORE_OK || code == KVSTORE_NOMEM) << code << " with " << allowed;
+    if (cf != nullptr) {
+      EXPECT_EQ(KVSTORE_OK, put(cf, "key", "value"));
+    }
+    kvstore_cf_close(cf);
+    EXPECT_EQ(KVSTORE_OK, put(other.get(), "probe", "value"));
+    EXPECT_EQ(KVSTORE_OK, kvstore_integrity_check(kv.get(), nullptr))
+        << "with " << allowed << ": " << kvstore_errmsg(kv.get());
+    if (enough) return;
+  }
+  FAIL() << "never enough";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -96,6 +97,7 @@ class LocalTransaction final : public Transaction {
   Result<uint64_t> commit_without_waiting() override { return append(Core::Patience::kNone); }
 
  private:
+  static constexpr size_t kFirstUndos = 4;  // a put with a deadline and the time make three
   struct Undo {
     WriteBuffer::Entry* entry;
     size_t bytes;
@@ -130,6 +132,8 @@ class LocalTransaction final : public Transaction {
     const size_t bytes = encoded_write_bytes(key.size(), value ? value->size() : 0);
     const size_t limit = core_->options().max_transaction_bytes;
     if (bytes_ + bytes > limit) return too_large("transaction", bytes_ + bytes, limit);
+    // Room first: a write that was made must be one that can be undone.
+    if (undo_.size() == undo_.capacity()) undo_.reserve(std::max<size_t>(kFirstUndos, 2 * undo_.size()));
     undo_.push_back({writes_->insert(key, undo_.size(), value), bytes});
     bytes_ += bytes;
     ++changes_;
