@@ -149,6 +149,13 @@ TEST_F(CNoMemoryWrites, WithADeadlineTheFirstOfItsFamilyIncluded) {
   starve_writes("value", [&](const std::string& key) { return put(kv.get(), key, "value", deadline_ms); });
 }
 
+TEST_F(CNoMemoryWrites, OfAValueThatNeedsABlockOfItsOwn) {
+  open();
+  const std::string large(400'000, 'v');
+  const int stops = starve_writes(large, [&](const std::string& key) { return put(kv.get(), key, large); });
+  EXPECT_GT(stops, 0) << "no case where the journal had it and the buffer had not";
+}
+
 TEST_F(CNoMemoryWrites, InATransactionThatGoesOn) {
   open();
   const int64_t deadline_ms = kvstore_now_ms() + kHourMs;
