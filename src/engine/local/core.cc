@@ -166,6 +166,7 @@ Result<uint64_t> Core::append_commit(Patience patience) {
     });
   } catch (const std::bad_alloc&) {
     // The journal has the commit and the buffer has not: a reopen finds it there, and nothing may be written before.
+    is_stopped_.store(true, std::memory_order_release);  // whether or not there is memory to say why
     stop(Status(StatusCode::kUnknown, "no memory for a commit that the journal already holds"));
     return stopped();
   }
@@ -383,9 +384,9 @@ void Core::stop(const Status& status) {
 
 // REQUIRES: stopped_mutex_
 void Core::stop_locked(const Status& status) {
-  is_stopped_.store(true, std::memory_order_release);  // whether or not there is memory to say why
   stopped_ = Status(status.code(),
                     std::string(status.message()) + "; nothing more is written until the store is reopened");
+  is_stopped_.store(true, std::memory_order_release);
 }
 
 Status Core::checkpoint() {

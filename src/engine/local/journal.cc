@@ -206,6 +206,10 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
     spare_.push_back(file);
     return status;
   };
+  {
+    std::lock_guard lock(files_mutex_);
+    live_.reserve(live_.size() + 1);  // a file that has begun must not be one that nobody knows
+  }
   test_hooks::crash_point("journal-rotate-begin");
   if (Status status = wait_synced(appended_.load(std::memory_order_relaxed)); !status.ok())
     return put_back(std::move(status));

@@ -140,13 +140,14 @@ WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
 // -------------------------------------------------------------------------------------------- linking
 
 void WriteBuffer::leave_unlinked(Entry* entry) {
-  // Others only ever take them all, so that the head which is still there is still right.
-  entry->next_unlinked = unlinked_.load(std::memory_order_relaxed);
-  while (!unlinked_.compare_exchange_weak(entry->next_unlinked, entry, std::memory_order_release,
-                                          std::memory_order_relaxed)) {
-  }
+  add_unlinked(entry);
   if (keys() - linked_.load(std::memory_order_relaxed) < kLinkAtKeys) return;
-  if (std::unique_lock lock(link_mutex_, std::try_to_lock); lock.owns_lock()) link_all_locked();
+  if (std::unique_lock lock(link_mutex_, std::try_to_lock); lock.owns_lock()) {
+    try {
+      link_all_locked();
+    } catch (const std::bad_alloc&) {  // whoever needs the list will try again
+    }
+  }
 }
 
 // Sees to it that every key inserted before the call is in the list.
@@ -156,16 +157,34 @@ void WriteBuffer::link_all() const {
   link_all_locked();
 }
 
-// REQUIRES: link_mutex_
+// Out of memory, what could not be linked is left for the next time. REQUIRES: link_mutex_
 void WriteBuffer::link_all_locked() const {
   const std::vector<Place> places = take_unlinked();
   Node* before[kMaxHeight];
   std::fill_n(before, kMaxHeight, head_);
-  for (const Place& place : places) {
-    advance(place, before);
-    link(place, before);
+  size_t linked = 0;
+  const auto count_linked = [&] {
+    linked_.store(linked_.load(std::memory_order_relaxed) + linked, std::memory_order_release);
+  };
+  try {
+    for (; linked < places.size(); ++linked) {
+      advance(places[linked], before);
+      link(places[linked], before);
+    }
+  } catch (const std::bad_alloc&) {
+    for (size_t i = linked; i < places.size(); ++i) add_unlinked(places[i].entry);
+    count_linked();
+    throw;
   }
-  linked_.store(linked_.load(std::memory_order_relaxed) + places.size(), std::memory_order_release);
+  count_linked();
+}
+
+void WriteBuffer::add_unlinked(Entry* entry) const {
+  // Others only ever take them all, so that the head which is still there is still right.
+  entry->next_unlinked = unlinked_.load(std::memory_order_relaxed);
+  while (!unlinked_.compare_exchange_weak(entry->next_unlinked, entry, std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+  }
 }
 
 // In key order.

@@ -114,6 +114,7 @@ class WriteBuffer {
 
   // The list and what is not in it yet change under a const reader's hands, too.
   void leave_unlinked(Entry* entry);
+  void add_unlinked(Entry* entry) const;
   void link_all() const;
   void link_all_locked() const;
   std::vector<Place> take_unlinked() const;
