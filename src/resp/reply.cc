@@ -155,8 +155,9 @@ std::string describe_nested(const Reply& reply, const std::string& indent) {
     const std::string number = std::to_string(row + 1);
     const std::string label = std::string(width - number.size(), ' ') + number + mark + " ";
     const std::string deeper = indent + std::string(label.size(), ' ');
-    out += (row == 0 ? "" : "\n" + indent) + label + describe_nested(reply.elements[row * each], deeper);
-    if (each == 2) out += " => " + describe_nested(reply.elements[row * 2 + 1], deeper);
+    if (row > 0) out.append("\n").append(indent);
+    out.append(label).append(describe_nested(reply.elements[row * each], deeper));
+    if (each == 2) out.append(" => ").append(describe_nested(reply.elements[row * 2 + 1], deeper));
   }
   return out;
 }

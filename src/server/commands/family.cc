@@ -20,7 +20,7 @@ Status no_such_family(std::string_view name) {
 
 // Its number, as SELECT would find it.
 Result<int> find_family(const Call& call, std::string_view name) {
-  const Result<int> db = call.server.turn().find(name);
+  Result<int> db = call.server.turn().find(name);
   if (!db.ok() && db.status().code() == StatusCode::kNotFound) return no_such_family(name);
   return db;
 }
