@@ -309,7 +309,7 @@ Status read_line(const std::string& path, const std::string& where, std::span<co
   if (values.empty()) return {StatusCode::kInvalidArgument, where + ": " + name + ": needs a value"};
   if (same_word(name, "include")) {
     const auto included = std::filesystem::path(path).parent_path() / values[0];
-    const Status status = read_file(included.string(), depth + 1, config);
+    Status status = read_file(included.string(), depth + 1, config);
     if (status.code() == StatusCode::kNotFound)
       return {StatusCode::kInvalidArgument, where + ": include: " + std::string(status.message())};
     return status;

@@ -17,7 +17,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/try.h"
@@ -36,7 +36,7 @@ constexpr int64_t kFarewellMs = 5'000;  // for clients to take their last replie
 constexpr int64_t kLingerMs = 10'000;   // for a client that is being closed to take something
 
 Status io_error(const std::string& what) {
-  return {StatusCode::kIoError, what + ": " + std::strerror(errno)};
+  return {StatusCode::kIoError, what + ": " + std::generic_category().message(errno)};
 }
 
 std::string address_text(const sockaddr_storage& address) {
