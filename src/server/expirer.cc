@@ -9,7 +9,7 @@ namespace lapse::server {
 
 // The earliest deadline in a database; kNever in one whose family has been dropped.
 Result<int64_t> Expirer::next_deadline(int db) const {
-  const Result<int64_t> next_ms = databases_->family(db).next_deadline();
+  Result<int64_t> next_ms = databases_->family(db).next_deadline();
   if (!next_ms.ok() && next_ms.status().code() == StatusCode::kNotFound) return kNever;
   return next_ms;
 }
@@ -23,6 +23,7 @@ Result<std::vector<int>> Expirer::due_databases(int64_t now_ms) const {
   }
   std::sort(by_deadline.begin(), by_deadline.end());
   std::vector<int> due;
+  due.reserve(by_deadline.size());
   for (const auto& [next_ms, db] : by_deadline) due.push_back(db);
   return due;
 }

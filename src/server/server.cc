@@ -208,7 +208,7 @@ Status Server::commit_so_far() {
     turn_->refresh();
     return {};
   }
-  if (const Status status = turn_->commit(); !status.ok()) {
+  if (Status status = turn_->commit(); !status.ok()) {
     turn_->give_up(status);
     return status;
   }

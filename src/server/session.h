@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "lapse/lifetime.h"
@@ -21,7 +22,7 @@ struct Command;
 struct DbKey {
   int db;
   std::string key;
-  auto operator<=>(const DbKey&) const = default;
+  bool operator<(const DbKey& other) const { return std::tie(db, key) < std::tie(other.db, other.key); }
 };
 
 // MULTI … EXEC.
