@@ -45,11 +45,6 @@ class Server:
         self.process.wait()
         self.process.stdout.close()
 
-    def cpu_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            fields = stat.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def resident_bytes(self):
         with open(f"/proc/{self.process.pid}/statm") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -148,9 +143,26 @@ class Client:
 
 
 def until(holds):
-    """Waits for what must come to hold."""
+    """Asks the server again and again, for what must come to hold."""
     give_up_at = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > give_up_at:
             raise AssertionError("it never came to hold")
-        time.sleep(0.01)
+
+
+IMPATIENT = ("--half-command-timeout", "1")
+
+
+def turns(client):
+    fields = dict(line.split(b":", 1) for line in client("INFO", "lapse").split(b"\r\n") if b":" in line)
+    return int(fields[b"turns"])
+
+
+def turns_of_a_resting_server(asking, doomed):
+    """How many turns the loop makes while nothing happens but that a client is given up for half a command. A loop that
+    rests has about ten a second; one that does not, tens of thousands. REQUIRES: a server started with IMPATIENT"""
+    before = turns(asking)
+    doomed.send(b"*1\r\n$4\r\nPI")
+    if not doomed.is_gone():
+        raise AssertionError("half a command was waited for")
+    return turns(asking) - before
