@@ -9,43 +9,15 @@ beginning of a text, "CLIENT GETNAME …", or as a list of words, {"CLIENT", "GE
 
 import pathlib
 import re
-import socket
-import subprocess
 import sys
-import tempfile
-import time
 
-WAIT_SECONDS = 60
-
-
-def connect(path, server):
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            sys.exit(f"the server ended with {server.returncode}")
-        client = socket.socket(socket.AF_UNIX)
-        try:
-            client.connect(path)
-            return client
-        except OSError:
-            client.close()
-            time.sleep(0.05)
-    sys.exit("the server does not listen")
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from live_server import Client, lapse  # noqa: E402
 
 
 def command_names(binary):
-    with tempfile.TemporaryDirectory() as directory:
-        path = f"{directory}/socket"
-        server = subprocess.Popen([binary, "serve", "", "--port", "0", "--unixsocket", path],
-                                  stdout=subprocess.DEVNULL)
-        try:
-            with connect(path, server) as client, client.makefile("rb") as replies:
-                client.sendall(b"COMMAND LIST\r\n")
-                count = int(replies.readline()[1:])
-                return [replies.read(int(replies.readline()[1:]) + 2)[:-2].decode() for _ in range(count)]
-        finally:
-            server.terminate()
-            server.wait(WAIT_SECONDS)
+    with lapse(binary) as port:
+        return [name.decode() for name in Client(port)("COMMAND", "LIST")]
 
 
 def texts_of(directory):

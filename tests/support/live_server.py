@@ -5,9 +5,9 @@ import os
 import socket
 import subprocess
 import tempfile
-import time
 
-PATIENCE_S = 120
+PATIENCE_S = 120  # generous, for sanitizers on a busy machine
+ATTEMPTS = 5  # someone else may take the port between our looking and our using it
 
 
 def free_port():
@@ -65,40 +65,59 @@ class Client:
         self.socket.close()
 
 
-def wait_until_it_answers(port, process):
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError, EOFError, ReplyError):
-            client = Client(port)
-            answer = client("PING")
-            client.close()
-            if answer == "PONG":
-                return
-        time.sleep(0.02)
-    raise RuntimeError(f"{process.args[0]} does not answer on port {port}")
+def start(command_for, folder, ready):
+    """The process and its port, once it says that it is ready."""
+    for _ in range(ATTEMPTS):
+        port = free_port()
+        process = subprocess.Popen(command_for(port, folder), stdout=subprocess.PIPE, text=True, cwd=folder)
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if ready in line:
+                return process, port
+        process.stdout.close()
+        process.wait(PATIENCE_S)
+    raise RuntimeError(f"{process.args[0]} did not start: {''.join(said)}, code {process.returncode}")
+
+
+def stop(process):
+    """As an operator would. It must leave in order."""
+    process.terminate()
+    rest, _ = process.communicate(timeout=PATIENCE_S)
+    if process.returncode != 0:
+        raise RuntimeError(f"{process.args[0]} left with code {process.returncode}, saying {rest!r}")
+    return rest
 
 
 @contextlib.contextmanager
-def running(command_for):
+def running(command_for, ready, farewell=""):
     """The port of a server that runs `command_for(port, folder)`, with a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="lapse-live-") as folder:
-        port = free_port()
-        process = subprocess.Popen(command_for(port, folder), stdout=subprocess.DEVNULL)
+        process, port = start(command_for, folder, ready)
         try:
-            wait_until_it_answers(port, process)
             yield port
+            if farewell not in (rest := stop(process)):
+                raise RuntimeError(f"{process.args[0]} left saying {rest!r}")
         finally:
-            process.terminate()
-            process.wait(PATIENCE_S)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
 
 def lapse(binary, *settings):
-    return running(lambda port, folder: [binary, "serve", os.path.join(folder, "live.db"), "--port", str(port), *settings])
+    binary = os.path.abspath(binary)
+    return running(
+        lambda port, folder: [binary, "serve", os.path.join(folder, "live.db"), "--port", str(port), *settings],
+        ready="Serving",
+        farewell="Closed.",  # drained, and the store closed
+    )
 
 
 def redis(*settings):
     return running(
         lambda port, folder: [
-            "redis-server", "--port", str(port), "--dir", folder, "--save", "", "--appendonly", "no", *settings
-        ]
+            "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
+            "--save", "", "--appendonly", "no", *settings
+        ],
+        ready="Ready to accept connections",
     )

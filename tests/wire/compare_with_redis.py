@@ -21,6 +21,9 @@ import random_commands
 import scripts
 import wire
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import live_server  # noqa: E402
+
 
 class Meant(NamedTuple):
     """A difference on purpose: all three are regular expressions, over the command and over either reply."""
@@ -264,7 +267,7 @@ def main():
     if shutil.which("redis-server") is None:
         sys.exit("redis-server is not installed: scripts/install-deps test")
     print(f"seed {arguments.seed}")
-    with wire.redis_server(*EVENTS) as redis_port, wire.lapse_server(arguments.binary, *EVENTS) as lapse_port:
+    with live_server.redis(*EVENTS) as redis_port, live_server.lapse(arguments.binary, *EVENTS) as lapse_port:
         comparison = compare(arguments, redis_port, lapse_port)
     print(f"{comparison.compared} replies compared, {comparison.differences} differences")
     return 1 if comparison.differences else 0

@@ -15,7 +15,8 @@ import re
 import subprocess
 import sys
 
-from with_server import lapse_server
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import live_server  # noqa: E402
 
 PROMPT = "127.0.0.1:6379> "
 
@@ -79,7 +80,7 @@ def main(binary, root, *options):
     root = pathlib.Path(root)
     manual = root / "docs" / "server.md"
     failures = []
-    with lapse_server(binary) as port:
+    with live_server.lapse(binary) as port:
         for marker, lines in (("settings", settings_table(binary)), ("commands", command_lists(port))):
             text = manual.read_text()
             begin, end = section(text, marker)
@@ -89,7 +90,7 @@ def main(binary, root, *options):
                 failures += difflib.unified_diff(text[begin:end].splitlines(), lines, f"{marker} in docs/server.md", "server")
     for path in (root / "README.md", manual):
         for transcript in transcripts(path):
-            with lapse_server(binary) as port:
+            with live_server.lapse(binary) as port:
                 failures += replay(port, transcript)
     print("\n".join(failures) or "The documentation shows what the server does.")
     return 1 if failures else 0

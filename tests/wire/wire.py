@@ -1,15 +1,10 @@
-"""Raw connections to servers that speak RESP, and servers of our own to connect to.
+"""Raw connections to servers that speak RESP.
 
 Nothing here understands a reply beyond where it ends: tests compare bytes."""
 
-import contextlib
-import os
 import socket
-import subprocess
-import tempfile
-import time
 
-PATIENCE_S = 60  # a server that starts, or a reply; generous, for sanitizers on a busy machine
+PATIENCE_S = 60  # for a reply; generous, for sanitizers on a busy machine
 
 
 class NoReply(Exception):
@@ -70,64 +65,3 @@ class Connection:
 def encode(command):
     parts = [part if isinstance(part, bytes) else str(part).encode() for part in command]
     return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_until_it_answers(process, port, log):
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            break
-        with contextlib.suppress(OSError, NoReply):
-            connection = Connection(port)
-            with contextlib.closing(connection):
-                if connection.ask("PING") == b"+PONG\r\n":
-                    return
-        time.sleep(0.02)
-    with open(log, encoding="utf-8", errors="replace") as text:
-        raise RuntimeError(f"{process.args[0]} did not start:\n{text.read()}")
-
-
-@contextlib.contextmanager
-def _running(make_command):
-    """Starts what make_command(port, folder) says, and ends it."""
-    with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
-        log = os.path.join(folder, "log")
-        with open(log, "wb") as output:
-            process = subprocess.Popen(
-                make_command(port, folder), stdout=output, stderr=subprocess.STDOUT, cwd=folder
-            )
-        try:
-            _wait_until_it_answers(process, port, log)
-            yield port
-        finally:
-            if process.poll() is not None:
-                with open(log, encoding="utf-8", errors="replace") as text:
-                    print(f"{process.args[0]} ended by itself with {process.returncode}:\n{text.read()}")
-            process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def redis_server(*settings):
-    return _running(
-        lambda port, folder: ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", folder]
-        + ["--save", "", "--appendonly", "no", *settings]
-    )
-
-
-def lapse_server(binary, *settings):
-    binary = os.path.abspath(binary)
-    return _running(
-        lambda port, folder: [binary, "serve", os.path.join(folder, "store.db"), "--port", str(port)]
-        + ["--bind", "127.0.0.1", *settings]
-    )

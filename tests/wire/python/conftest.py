@@ -7,13 +7,13 @@ import sys
 import pytest
 import redis
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from with_server import lapse_server  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / "support"))
+import live_server  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def port():
-    with lapse_server(os.environ["LAPSE_BINARY"]) as port:
+    with live_server.lapse(os.environ["LAPSE_BINARY"]) as port:
         yield port
 
 
