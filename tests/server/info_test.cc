@@ -104,6 +104,20 @@ TEST_F(InfoCommand, TellsOfExpiry) {
   EXPECT_EQ("0", field("lapse", "clock_in_doubt"));
 }
 
+TEST_F(InfoCommand, TellsWhatPurgeRemovedFromWhatWentByItself) {
+  client_("DEBUG SET-ACTIVE-EXPIRE 0");
+  client_("MSET a 1 b 2 c 3");
+  for (const std::string key : {"a", "b", "c"}) client_("PEXPIRE " + key + " 100");
+  server_.advance(100);
+  EXPECT_EQ("3", field("lapse", "due_but_present_keys"));
+  client_("PURGE 2");
+  EXPECT_EQ("2", field("lapse", "purged_keys"));
+  client_("DEBUG SET-ACTIVE-EXPIRE 1");
+  server_.turn();
+  EXPECT_EQ("2", field("lapse", "purged_keys"));
+  EXPECT_EQ("3", field("lapse", "expired_keys"));
+}
+
 TEST_F(InfoCommand, TellsMissesThatAreDueToExpiry) {
   client_("SET key value PX 100");
   server_.advance(100);

@@ -32,6 +32,7 @@ Status purge(Call& call) {
                                                },
                                                &more_due));
   server.statistics().expired += removed;
+  server.statistics().purged += removed;
   call.reply.map(2);
   call.reply.bulk("removed");
   call.reply.integer(static_cast<int64_t>(removed));
