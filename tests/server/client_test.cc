@@ -134,6 +134,12 @@ TEST_F(ClientCommands, ReplySkipLeavesOutOne) {
   EXPECT_EQ("(error) ERR syntax error", client_("CLIENT REPLY x"));
 }
 
+TEST_F(ClientCommands, ReplyIsRefusedWithinATransactionWhichWouldLackAReply) {
+  EXPECT_EQ("OK", client_("MULTI"));
+  EXPECT_EQ("(error) ERR Command not allowed inside a transaction", client_("CLIENT REPLY SKIP"));
+  EXPECT_EQ("(error) EXECABORT Transaction discarded because of previous errors.", client_("EXEC"));
+}
+
 TEST_F(ClientCommands, SwitchesAreKept) {
   EXPECT_EQ("OK", client_("CLIENT NO-EVICT on"));
   EXPECT_EQ("OK", client_("CLIENT NO-TOUCH on"));
