@@ -217,6 +217,9 @@ class Store final : public Keyspace {
   // kCorrupt says what is wrong where.
   Status verify() const;
   StoreStats stats() const;
+  // How far the way of commits into the tree is behind those who write, in write buffers. 0: it keeps up. From 0.5 on
+  // commits have to help, and take longer: what can as well be written later had better wait. Costs nothing.
+  double backlog() const;
   // What the store's clock says.
   int64_t now_ms() const;
   // Syncs and releases the files. Every later call is kUnavailable. The error is of interest: the destructor has

@@ -180,6 +180,10 @@ class Engine {
 
   virtual EngineStats stats() = 0;
 
+  // How far drains are behind the writers, in write buffers; 0: they keep up. For those who could as well write later,
+  // before commits have to wait. Costs nothing.
+  virtual double backlog() = 0;
+
   // What all handles on one store in this process share above the engine: made by the first that asks, and kept as
   // long as one of them is open. It must not hold a handle itself.
   virtual std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make) = 0;

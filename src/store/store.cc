@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/quietly.h"
 #include "base/try.h"
 #include "engine/local/local_engine.h"
 #include "engine/memory/memory_engine.h"
@@ -122,14 +123,14 @@ Result<Store> Store::open_in_memory(const Options& options) {
 }
 
 Store::~Store() {
-  if (scope_) (void)close();
+  if (scope_) quietly([this] { (void)close(); });
 }
 
 Store::Store(Store&&) noexcept = default;
 
 Store& Store::operator=(Store&& other) noexcept {
   if (this == &other) return *this;
-  if (scope_) (void)close();
+  if (scope_) quietly([this] { (void)close(); });
   Keyspace::operator=(std::move(other));
   return *this;
 }
@@ -375,6 +376,8 @@ Status Store::verify() const {
   LAPSE_TRY_ASSIGN(const auto snapshot, scope_->engine().snapshot());
   return internal::verify_store(*snapshot);
 }
+
+double Store::backlog() const { return scope_->engine().backlog(); }
 
 StoreStats Store::stats() const {
   const engine::EngineStats engine = scope_->engine().stats();

@@ -1,32 +1,12 @@
 // Out of memory: every allocation of a call fails once. The call says KVSTORE_NOMEM or succeeds, and nothing comes out of it
 // but a code. A write has been made or has not; and if the store had to stop, its journal has what it says.
 
-#include <cstdlib>
+#include <filesystem>
 #include <functional>
-#include <new>
 #include <string>
 
 #include "c_store.h"
-
-namespace {
-
-thread_local int allocations_left = -1;  // below 0: any number
-
-void* allocate(size_t bytes) {
-  if (allocations_left == 0) throw std::bad_alloc();
-  if (allocations_left > 0) --allocations_left;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return allocate(bytes); }
-void* operator new[](size_t bytes) { return allocate(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+#include "support/starvation.h"
 
 namespace lapse {
 namespace {
@@ -34,10 +14,9 @@ namespace {
 // Makes the call with 0, 1, 2, … allocations, until it has enough. Returns how often it had not.
 int starve(const std::function<int()>& call) {
   for (int allowed = 0;; ++allowed) {
-    allocations_left = allowed;
+    const Starvation starvation(allowed);
     const int code = call();
-    const bool enough = allocations_left > 0;
-    allocations_left = -1;
+    const bool enough = Starvation::ended_with_some_left();
     if (enough) {
       EXPECT_EQ(KVSTORE_OK, code);
       return allowed;
@@ -82,6 +61,58 @@ TEST(CNoMemory, Reads) {
   EXPECT_EQ(1, count(kv.get()));
 }
 
+// Opens with 0, 1, 2, … allocations until that is enough, each time another file; after each of them the same file can be
+// opened with all that it held.
+void starve_opens(const std::function<std::string()>& next_path, const std::string& expected) {
+  for (int allowed = 0; allowed < 3000; ++allowed) {
+    const std::string path = next_path();
+    KVStore* opened = nullptr;
+    const Starvation starvation(allowed);
+    const int code = kvstore_open(path.c_str(), &opened, KVSTORE_JOURNAL_WAL);
+    const int closing = opened == nullptr ? KVSTORE_OK : kvstore_close(opened);
+    const bool enough = Starvation::ended_with_some_left();
+    SCOPED_TRACE(testing::Message() << "with " << allowed << " allocations: " << code << ", " << closing);
+    EXPECT_EQ(code == KVSTORE_OK, opened != nullptr);
+    EXPECT_TRUE(code == KVSTORE_OK || code == KVSTORE_NOMEM);
+    EXPECT_TRUE(closing == KVSTORE_OK || closing == KVSTORE_NOMEM);
+    const auto kv = open_store(path.c_str());
+    EXPECT_EQ(expected, get(kv.get(), "key"));
+    EXPECT_EQ(KVSTORE_OK, kvstore_integrity_check(kv.get(), nullptr)) << kvstore_errmsg(kv.get());
+    EXPECT_EQ(KVSTORE_OK, put(kv.get(), "other", "value"));
+    if (enough) return;
+  }
+  ADD_FAILURE() << "never enough";
+}
+
+TEST(CNoMemory, OpeningANewStore) {
+  const TempDir dir;
+  int made = 0;
+  starve_opens([&] { return dir.file(numbered(made++)); }, kNotFound);
+}
+
+TEST(CNoMemory, OpeningAStoreThatWasClosed) {
+  const TempDir dir;
+  const std::string path = dir.file("my.db");
+  put(open_store(path.c_str()).get(), "key", "value");
+  starve_opens([&] { return path; }, "value");
+}
+
+TEST(CNoMemory, OpeningAStoreThatMustBeRecovered) {
+  const TempDir dir;
+  const auto kv = open_store(dir.file("0").c_str());
+  put(kv.get(), "key", "value");
+  int copies = 0;
+  starve_opens(
+      [&] {
+        // As a killed process would have left it.
+        const std::string copy = dir.file(numbered(++copies));
+        for (const auto* part : {"", "-journal0"})
+          std::filesystem::copy_file(dir.file("0") + part, copy + part);
+        return copy;
+      },
+      "value");
+}
+
 // Writes with 0, 1, 2, … allocations, each time another key, until that is enough. After each of them the key is there
 // as a whole or not at all, others may write, and if the store has stopped, a reopen goes on from its journal.
 class CNoMemoryWrites : public testing::Test {
@@ -98,10 +129,9 @@ class CNoMemoryWrites : public testing::Test {
     int stops = 0;
     for (int allowed = 0; allowed < 1000; ++allowed) {
       const std::string key = numbered(next_++);
-      allocations_left = allowed;
+      const Starvation starvation(allowed);
       const int code = write(key);
-      const bool enough = allocations_left > 0;
-      allocations_left = -1;
+      const bool enough = Starvation::ended_with_some_left();
       SCOPED_TRACE(testing::Message() << "with " << allowed << " allocations: code " << code << ", "
                                       << kvstore_errmsg(kv.get()));
       if (enough) {
@@ -162,10 +192,9 @@ TEST_F(CNoMemoryWrites, InATransactionThatGoesOn) {
   for (int allowed = 0; allowed < 1000; ++allowed) {
     ASSERT_EQ(KVSTORE_OK, kvstore_begin(kv.get(), 1));
     ASSERT_EQ(KVSTORE_OK, put(kv.get(), "before", std::to_string(allowed)));
-    allocations_left = allowed;
+    const Starvation starvation(allowed);
     const int code = put(kv.get(), "starved", "value", deadline_ms + allowed);
-    const bool enough = allocations_left > 0;
-    allocations_left = -1;
+    const bool enough = Starvation::ended_with_some_left();
     EXPECT_TRUE(code == KVSTORE_OK || code == KVSTORE_NOMEM) << code << " with " << allowed;
     ASSERT_EQ(KVSTORE_OK, kvstore_commit(kv.get()));
     EXPECT_EQ(std::to_string(allowed), get(kv.get(), "before"));
@@ -184,10 +213,9 @@ TEST_F(CNoMemoryWrites, FamiliesThatAreCreated) {
   for (int allowed = 0; allowed < 1000; ++allowed) {
     const std::string name = numbered(allowed);
     KVColumnFamily* cf = nullptr;
-    allocations_left = allowed;
+    const Starvation starvation(allowed);
     const int code = kvstore_cf_create(kv.get(), name.c_str(), &cf);
-    const bool enough = allocations_left > 0;
-    allocations_left = -1;
+    const bool enough = Starvation::ended_with_some_left();
     EXPECT_EQ(code == KVSTORE_OK, cf != nullptr);
     EXPECT_TRUE(code == KVSTORE_OK || code == KVSTORE_NOMEM) << code << " with " << allowed;
     if (cf != nullptr) {

@@ -269,6 +269,7 @@ class SteppedEngine final : public Engine {
     return pass([](Engine* engine) { return engine->verify(); });
   }
   EngineStats stats() override { return stepper_->stats(); }
+  double backlog() override { return 0; }
   std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make) override {
     if (!shared_state_) shared_state_ = make();
     return shared_state_;

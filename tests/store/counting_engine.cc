@@ -130,6 +130,7 @@ class Counting final : public engine::Engine {
   Status compact_to(const std::string& path) override { return inner_->compact_to(path); }
   Status verify() override { return inner_->verify(); }
   engine::EngineStats stats() override { return inner_->stats(); }
+  double backlog() override { return inner_->backlog(); }
   std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make) override {
     return inner_->shared_state(make);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/quietly.h"
 #include "base/test_hooks.h"
 #include "base/try.h"
 
@@ -57,7 +58,7 @@ Core::Core(std::string path, const LocalOptions& options, Contents contents, Own
 
 Core::~Core() {
   assert(!forked());
-  (void)close();
+  quietly([this] { (void)close(); });
 }
 
 Status Core::check_usable() const {
@@ -243,21 +244,21 @@ void Core::freeze() {
   std::lock_guard lock(drain_mutex_);
   const std::shared_ptr<const View> now = view();
   assert(!now->frozen);
+  // What needs memory comes first: a drain whose buffer is not frozen would drain nothing, and call it done.
+  auto fresh = std::make_shared<WriteBuffer>(options_.buffer_bytes);
+  publish({fresh, now->active, now->generation});
+  active_ = std::move(fresh);
   drain_ = Drain();
   drain_.target = appended_.load(std::memory_order_relaxed);
   if (journal_) drain_.end = journal_->seal();
   drained_rows_.store(0, std::memory_order_relaxed);
-  frozen_rows_.store(active_->keys(), std::memory_order_relaxed);
+  frozen_rows_.store(now->active->keys(), std::memory_order_relaxed);
   active_bytes_.store(0, std::memory_order_relaxed);
-  active_ = std::make_shared<WriteBuffer>(options_.buffer_bytes);
-  publish({active_, now->active, now->generation});
   has_frozen_.store(true, std::memory_order_release);
   test_hooks::crash_point("frozen");
   if (has_background_.load(std::memory_order_relaxed)) background_wakeup_.notify_one();
 }
 
-// By how much of a buffer the drain is behind the writers; negative if it is ahead.
-// Asked at each commit, so without a lock.
 double Core::drain_arrears() const {
   if (!has_frozen_.load(std::memory_order_acquire)) return -1;
   const auto part = [](const std::atomic<size_t>& some, size_t all) {
@@ -273,14 +274,27 @@ void Core::help_draining() {
   const double allowed = background ? kArrearsAllowedWithThread : kArrearsAllowed;
   if (drain_arrears() <= allowed) return;
   if (options_.clock->now_ms() < retry_drain_at_ms_.load(std::memory_order_relaxed)) return;
-  std::lock_guard lock(drain_mutex_);
-  if (drain_arrears() > allowed && stopped().ok()) (void)drain_slice();  // its errors are remembered
+  // The commit that helps has been made, whatever becomes of this; errors are remembered.
+  quietly([&] {
+    std::lock_guard lock(drain_mutex_);
+    if (drain_arrears() > allowed && stopped().ok()) (void)drain_slice();
+  });
 }
 
 Status Core::drain_until(uint64_t sequence) {
   while (drained_.load(std::memory_order_acquire) < sequence) {
     std::lock_guard lock(drain_mutex_);
     if (drained_.load(std::memory_order_acquire) >= sequence) break;
+    LAPSE_TRY(stopped());
+    LAPSE_TRY(drain_slice());
+  }
+  return {};
+}
+
+Status Core::drain_frozen() {
+  while (has_frozen_.load(std::memory_order_acquire)) {
+    std::lock_guard lock(drain_mutex_);
+    if (!has_frozen_.load(std::memory_order_acquire)) break;
     LAPSE_TRY(stopped());
     LAPSE_TRY(drain_slice());
   }
@@ -384,12 +398,14 @@ void Core::stop(const Status& status) {
 
 // REQUIRES: stopped_mutex_
 void Core::stop_locked(const Status& status) {
+  is_stopped_.store(true, std::memory_order_release);  // also if there is no memory to say why
   stopped_ = Status(status.code(),
                     std::string(status.message()) + "; nothing more is written until the store is reopened");
-  is_stopped_.store(true, std::memory_order_release);
 }
 
 Status Core::checkpoint() {
+  LAPSE_TRY(check_usable());
+  LAPSE_TRY(drain_frozen());  // before any writer has to wait for it
   LAPSE_TRY(begin_write(kForever));
   Status status;
   uint64_t target = 0;
@@ -435,14 +451,17 @@ void Core::background_loop() {
         (void)sync_if_due(appended_sequence(),
                           options_.sync_interval_ms);  // an error is the journal's for good
     };
-    while (may_drain()) {
-      {
-        std::lock_guard drain_lock(drain_mutex_);
-        if (may_drain()) (void)drain_slice();  // its errors are remembered
+    // Without memory, it is tried again at the next tick.
+    quietly([&] {
+      while (may_drain()) {
+        {
+          std::lock_guard drain_lock(drain_mutex_);
+          if (may_drain()) (void)drain_slice();  // its errors are remembered
+        }
+        sync();
       }
       sync();
-    }
-    sync();
+    });
     lock.lock();
   }
 }
@@ -533,14 +552,14 @@ Status Core::close() {
   std::lock_guard lock(commit_mutex_);
   LAPSE_TRY(stopped());
   const uint64_t end = appended_sequence();
-  if (worth_draining()) {
-    // If it cannot be drained now, the journal has it: that is no loss.
-    Status status = drain_until(drain_.target);
-    if (status.ok() && !active_->empty()) {
-      freeze();
-      status = drain_until(drain_.target);
-    }
-  }
+  // If it cannot be drained now, the journal has it: that is no loss.
+  quietly([this] {
+    if (!worth_draining()) return;
+    const Status status = drain_until(drain_.target);
+    if (!status.ok() || active_->empty()) return;
+    freeze();
+    (void)drain_until(drain_.target);
+  });
   return journal_->close(drained_.load() == end);
 }
 

@@ -100,6 +100,9 @@ class Core {
   Status checkpoint();
   Status verify();
   EngineStats stats();
+  // By how much of a buffer the drain is behind the writers; negative if it is ahead. Asked at each commit, so without a
+  // lock.
+  double drain_arrears() const;
   std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make);
   // Syncs, drains if that is worth it, marks the journal as clean. Transactions that are still open cannot
   // commit any more. The files are free when the last snapshot is gone, too.
@@ -126,9 +129,9 @@ class Core {
 
   Status make_room();
   void freeze();
-  double drain_arrears() const;
   void help_draining();
   Status drain_until(uint64_t sequence);
+  Status drain_frozen();
   Status drain_slice();
   Status begin_drain();
   Result<StoreMeta> write_slice(TreeBatch* batch, WriteBuffer::Iterator* next, size_t* rows);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/quietly.h"
 #include "base/try.h"
 
 namespace lapse::engine {
@@ -193,7 +194,9 @@ class LocalHandle final : public Engine {
   LocalHandle(std::shared_ptr<Core> core, bool read_only) : core_(std::move(core)), read_only_(read_only) {
     core_->add_handle();
   }
-  ~LocalHandle() override { (void)close(); }
+  ~LocalHandle() override {
+    quietly([this] { (void)close(); });
+  }
   LocalHandle(const LocalHandle&) = delete;
   LocalHandle& operator=(const LocalHandle&) = delete;
 
@@ -258,6 +261,11 @@ class LocalHandle final : public Engine {
     EngineStats stats;
     stats.background_error = core.status();
     return stats;
+  }
+
+  double backlog() override {
+    const Result<CoreRef> core = core_to_read();
+    return core.ok() ? std::max(0.0, (*core)->drain_arrears()) : 0;
   }
 
   std::shared_ptr<void> shared_state(const std::function<std::shared_ptr<void>()>& make) override {

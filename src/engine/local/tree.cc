@@ -448,7 +448,7 @@ Result<std::optional<uint64_t>> TreeBatch::find_fork(std::string_view row_key) {
 }
 
 Result<bool> TreeBatch::level_is_empty(std::string_view prefix) {
-  LAPSE_TRY(check_erase(prefix));  // as for an erase: the row found may be on the page beside
+  if (checker_) LAPSE_TRY(checker_->check_seek(prefix));
   MDB_val key = to_val(prefix);
   MDB_val row{};
   const int code = mdb_cursor_get(cursor_, &key, &row, MDB_SET_RANGE);
@@ -610,16 +610,18 @@ Result<std::unique_ptr<Tree>> Tree::open(const std::string& path, Mode mode, siz
 
 // Makes what LMDB committed last the current generation.
 Status Tree::advance() {
-  MDB_txn* pin = nullptr;
-  if (int code = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &pin))
+  MDB_txn* begun = nullptr;
+  if (int code = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &begun))
     return environment_->error("cannot begin to read", code);
+  std::unique_ptr<MDB_txn, decltype(&mdb_txn_abort)> pin(begun, mdb_txn_abort);
   const auto make = [&]() -> Result<std::shared_ptr<const Generation>> {
     MDB_dbi database = 0;
-    if (int code = mdb_dbi_open(pin, nullptr, 0, &database)) return environment_->error("cannot open", code);
+    if (int code = mdb_dbi_open(begun, nullptr, 0, &database))
+      return environment_->error("cannot open", code);
     LAPSE_TRY_ASSIGN(const uint64_t bytes, environment_->file_bytes());
     LAPSE_TRY_ASSIGN(const auto map, environment_->map_at_least(bytes));
     const std::string_view head(map->data, std::min<uint64_t>(bytes, kMetaHeadBytes));
-    LAPSE_TRY_ASSIGN(const TreeMeta pages_meta, meta_of_txn(head, bytes, mdb_txn_id(pin)));
+    LAPSE_TRY_ASSIGN(const TreeMeta pages_meta, meta_of_txn(head, bytes, mdb_txn_id(begun)));
     const PageTree pages(map->data, pages_meta);
     LAPSE_TRY_ASSIGN(const std::optional<std::string_view> row, pages.get(kMetaRowKey));
     if (!row) return Status(StatusCode::kInvalidArgument, "an LMDB file, but not a Lapse store");
@@ -628,15 +630,16 @@ Status Tree::advance() {
       return Status(StatusCode::kCorrupt, "the meta page is of commit " + std::to_string(pages_meta.txnid) +
                                               ", the row that describes the store of " +
                                               std::to_string(meta.txnid));
-    return std::shared_ptr<const Generation>(
-        std::make_shared<Generation>(environment_, map, pin, pages, pages_meta, meta));
+    auto made = std::make_shared<const Generation>(environment_, map, begun, pages, pages_meta, meta);
+    (void)pin.release();  // it has the pin now
+    return made;
   };
   Result<std::shared_ptr<const Generation>> generation = make();
   if (generation.ok()) {
     current_ = std::move(*generation);
+    behind_ = false;
     return {};
   }
-  mdb_txn_abort(pin);
   return {generation.status().code(), path_ + ": " + std::string(generation.status().message())};
 }
 
@@ -656,6 +659,7 @@ Status Tree::sync() {
 }
 
 Status Tree::try_write(const Fill& fill, bool* map_full) {
+  if (behind_) LAPSE_TRY(advance());  // memory ran out behind the last commit
   // For each commit anew, since each changes it; that is 8 bytes a free page.
   LAPSE_TRY_ASSIGN(const FreePages free, current_->check_free_list());
   WriteTransaction transaction(environment_.get());
@@ -674,6 +678,7 @@ Status Tree::try_write(const Fill& fill, bool* map_full) {
   status = transaction.commit();
   *map_full = transaction.map_full();
   LAPSE_TRY(status);
+  behind_ = true;
   test_hooks::crash_point("tree-committed");
   return advance();
 }

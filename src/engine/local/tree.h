@@ -195,6 +195,7 @@ class Tree {
   const Mode mode_;
   std::shared_ptr<TreeEnvironment> environment_;
   std::shared_ptr<const Generation> current_;
+  bool behind_ = false;  // whether LMDB has committed what current_ is not yet
 };
 
 }  // namespace lapse::engine
