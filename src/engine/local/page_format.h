@@ -62,6 +62,7 @@ inline constexpr size_t kMaxTreeKeyBytes = 511;   // as liblmdb is built by defa
 inline constexpr size_t kMaxPageBytes = 1 << 15;  // upper must fit 16 bits
 inline constexpr size_t kPageHeader = 16;
 inline constexpr size_t kNodeHeader = 8;
+inline constexpr size_t kSlotBytes = 2;  // a node's place in its page
 inline constexpr uint16_t kBigValue = 1;
 inline constexpr size_t kBigValueBytes = 8;  // what is left of it in the leaf
 

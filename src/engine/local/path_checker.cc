@@ -11,7 +11,19 @@ namespace lapse::engine {
 Status PathChecker::check_erase(std::string_view key) {
   if (tree_->root_.page == kNoPage) return Status();
   LAPSE_TRY(find_leaf(key));
-  LAPSE_TRY(check_old_value(key).status());
+  LAPSE_TRY_ASSIGN(const std::optional<size_t> value_bytes, check_old_value(key));
+  const Step& leaf = path_[tree_->root_.depth - 1];
+  if (value_bytes) leaf.checked->erased_bytes += even(kNodeHeader + key.size() + *value_bytes) + kSlotBytes;
+  // liblmdb merges a leaf that is below a quarter full; this is a little above that.
+  const size_t full_enough = (tree_->page_bytes_ - kPageHeader) * 3 / 10;
+  if (leaf.checked->fill_is_known && used_bytes(leaf) >= leaf.checked->erased_bytes + full_enough)
+    return Status();
+  return check_neighbours();
+}
+
+Status PathChecker::check_seek(std::string_view key) {
+  if (tree_->root_.page == kNoPage) return Status();
+  LAPSE_TRY(find_leaf(key));
   return check_neighbours();
 }
 
@@ -20,9 +32,12 @@ Status PathChecker::check_erase(std::string_view key) {
 Status PathChecker::check_put(std::string_view key, size_t value_bytes) {
   if (tree_->root_.page == kNoPage) return Status();
   LAPSE_TRY(find_leaf(key));
-  LAPSE_TRY_ASSIGN(const size_t old_bytes, check_old_value(key));
+  LAPSE_TRY_ASSIGN(const std::optional<size_t> old_bytes, check_old_value(key));
   const bool inlined = kNodeHeader + key.size() + value_bytes <= tree_->max_node_bytes();
-  return (inlined ? value_bytes : kBigValueBytes) < old_bytes ? check_neighbours() : Status();
+  const size_t new_bytes = inlined ? value_bytes : kBigValueBytes;
+  if (old_bytes == new_bytes) return Status();
+  path_[tree_->root_.depth - 1].checked->fill_is_known = false;
+  return new_bytes < old_bytes.value_or(0) ? check_neighbours() : Status();
 }
 
 Status PathChecker::find_leaf(std::string_view key) {
@@ -68,12 +83,13 @@ Status PathChecker::visit_child(Path* path, unsigned level) {
 // The bounds are checked each time: that is how a page with two parents is found.
 Status PathChecker::visit(Step* step, unsigned level) {
   const PageTree::Kind kind = tree_->kind_at(level);
-  if (!checked_.contains(step->number)) {
+  if (const auto known = checked_.find(step->number); known != checked_.end()) {
+    LAPSE_TRY(tree_->check_header(step->number, kind));  // the same page may be at another level
+    step->checked = &known->second;
+  } else {
     LAPSE_TRY(tree_->check_page(step->number, kind));
     LAPSE_TRY(check_not_free(step->number));
-    checked_.insert(step->number);
-  } else {
-    LAPSE_TRY(tree_->check_header(step->number, kind));  // the same page may be at another level
+    step->checked = &checked_[step->number];
   }
   step->page = tree_->map_ + step->number * tree_->page_bytes_;
   step->count = count_of(step->page);
@@ -99,9 +115,9 @@ Status PathChecker::check_side(unsigned level, Side side) {
   const unsigned leaf = tree_->root_.depth - 1U;
   Path path;
   std::copy_n(path_.begin(), level, path.begin());
-  size_t used_bytes = 0;
+  size_t used = 0;
   unsigned from = level;
-  while (used_bytes < (tree_->page_bytes_ - kPageHeader) / 4 && step_aside(&path, &from, side)) {
+  while (used < (tree_->page_bytes_ - kPageHeader) / 4 && step_aside(&path, &from, side)) {
     for (unsigned above = from; above < level; ++above) {
       LAPSE_TRY(visit_child(&path, above));
       Step& step = path[above + 1];
@@ -112,11 +128,16 @@ Status PathChecker::check_side(unsigned level, Side side) {
       for (unsigned above = level; above < leaf; ++above) LAPSE_TRY(visit_child(&path, above));
       return Status();
     }
-    const char* page = path[leaf].page;
-    used_bytes += tree_->page_bytes_ - kPageHeader - (upper_of(page) - lower_of(page));
+    path[leaf].checked->fill_is_known = false;
+    used += used_bytes(path[leaf]);
     from = level;
   }
   return Status();
+}
+
+// When the transaction began.
+size_t PathChecker::used_bytes(const Step& leaf) const {
+  return tree_->page_bytes_ - kPageHeader - (upper_of(leaf.page) - lower_of(leaf.page));
 }
 
 // Moves the nearest step above `*level` that can move; false at the tree's edge.
@@ -129,23 +150,23 @@ bool PathChecker::step_aside(Path* path, unsigned* level, Side side) {
   return false;
 }
 
-// How much room the key's value takes in the leaf, 0 if there is none. If it is long, its run is
+// How much room the key's value takes in the leaf; nothing if it is not there. If it is long, its run is
 // checked: liblmdb frees as many pages as the run claims to have.
-Result<size_t> PathChecker::check_old_value(std::string_view key) {
+Result<std::optional<size_t>> PathChecker::check_old_value(std::string_view key) {
   const Step& leaf = path_[tree_->root_.depth - 1];
   bool found = false;
   unsigned slot = 0;
   if (!tree_->leaf_slot(leaf.page, leaf.count, key, &slot, &found)) {
     return tree_->describe(leaf.number, PageTree::Kind::kLeaf);
   }
-  if (!found) return size_t{0};
+  if (!found) return std::optional<size_t>();
   const char* node = leaf.page + slot_of(leaf.page, slot);
-  if (node_flags_of(node) != kBigValue) return value_bytes_of(node);
+  if (node_flags_of(node) != kBigValue) return std::optional<size_t>(value_bytes_of(node));
   LAPSE_TRY(tree_->check_run(leaf.number, node));
   const auto first = load_le<uint64_t>(value_bytes_at(node));
   const uint64_t pages = tree_->run_pages(first);
   for (uint64_t page = first; page < first + pages; ++page) LAPSE_TRY(check_not_free(page));
-  return kBigValueBytes;
+  return std::optional<size_t>(kBigValueBytes);
 }
 
 Status PathChecker::check_not_free(uint64_t page) const {

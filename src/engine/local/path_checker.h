@@ -1,11 +1,15 @@
 // PathChecker: says whether liblmdb can be let loose on a key: ask before each mdb_put() and mdb_del().
 //
 // Everything that liblmdb may touch then is checked as thoroughly as check_tree() does it: the
-// pages on the path, and the overflow run of the key's present value; for an erase, and for a put
-// that makes its leaf smaller, also the neighbours at each level, with which liblmdb merges, below
-// a neighbouring branch its lowest leaf, whose first key is looked up, and beyond a neighbouring
-// leaf, while they are so empty that they may be merged too, the next ones. A page is checked once,
-// and keys that arrive in order cost little more than the search in their leaf.
+// pages on the path, and the overflow run of the key's present value; and if the leaf may have become so
+// empty that liblmdb merges it, also the neighbours at each level, below a neighbouring branch its
+// lowest leaf, whose first key is looked up, and beyond a neighbouring leaf, while they are so empty
+// that they may be merged too, the next ones. A page is checked once, and keys that arrive in order
+// cost little more than the search in their leaf.
+//
+// How full a leaf is by now is known as long as only erases were let loose on it: what it held, less what
+// they took. A put may have split it, and a merge beside it may have moved entries: from then on each
+// erase in it checks the neighbours.
 //
 // The tree is the committed state that the write transaction began with: pages written since are
 // liblmdb's own. The list of free pages is not covered: check_free_list() does that. No page that is
@@ -16,8 +20,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "engine/local/page_set.h"
 #include "engine/local/page_tree.h"
@@ -29,14 +34,23 @@ class PathChecker {
  public:
   // `free_pages` is from check_free_list(). Both must outlive the checker.
   PathChecker(const PageTree* tree, const PageSet* free_pages) : tree_(tree), free_pages_(free_pages) {}
+  PathChecker(PathChecker&&) = default;  // a copy's path would point into the other's pages
   Status check_put(std::string_view key, size_t value_bytes);
   Status check_erase(std::string_view key);
+  // For reading the first entry at or after a key.
+  Status check_seek(std::string_view key);
 
  private:
+  // Of a page that has been checked; of a leaf, what is known about its fill.
+  struct Checked {
+    size_t erased_bytes = 0;
+    bool fill_is_known = true;
+  };
   // A page, and the keys that may be in it: [low, high). high.data() == nullptr: no upper bound.
   struct Step {
     uint64_t number = kNoPage;
     const char* page = nullptr;
+    Checked* checked = nullptr;
     unsigned index = 0;
     unsigned count = 0;
     std::string_view low;
@@ -52,7 +66,8 @@ class PathChecker {
   static bool step_aside(Path* path, unsigned* level, Side side);
   Status visit_child(Path* path, unsigned level);
   Status visit(Step* step, unsigned level);
-  Result<size_t> check_old_value(std::string_view key);
+  Result<std::optional<size_t>> check_old_value(std::string_view key);
+  size_t used_bytes(const Step& leaf) const;
   Status check_not_free(uint64_t page) const;
 
   const PageTree* tree_;
@@ -60,7 +75,7 @@ class PathChecker {
   Path path_;
   std::array<uint64_t, kMaxDepth> guarded_{};  // per level, the page whose neighbours are checked
   bool have_leaf_ = false;                     // path_ leads to a checked leaf
-  std::unordered_set<uint64_t> checked_;
+  std::unordered_map<uint64_t, Checked> checked_;
 };
 
 }  // namespace lapse::engine

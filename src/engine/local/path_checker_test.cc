@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -106,7 +107,10 @@ class WriteTest : public PageTreeFixture {
     MDB_dbi dbi = 0;
     if (mdb_dbi_open(txn, nullptr, 0, &dbi) != 0) return;
     const unsigned erase_percent = (*random)() % 2 == 0 ? 90 : 20;
-    for (const auto& [key, old] : file_.model()) {
+    std::vector<std::string> keys;
+    for (const auto& [key, old] : file_.model()) keys.push_back(key);
+    if ((*random)() % 2 == 0) std::shuffle(keys.begin(), keys.end(), *random);
+    for (const std::string& key : keys) {
       const bool erase = (*random)() % 100 < erase_percent;
       std::string value = random_value(random);
       if (!(erase ? checker.check_erase(key) : checker.check_put(key, value.size())).ok()) continue;
