@@ -71,8 +71,13 @@ class Family {
   std::string due_from;
   std::atomic<int64_t> next_due_ms{0};
 
+  // How far a purge has looked ahead: no entry has been added up to this deadline since. The writer's.
+  static constexpr int64_t kNothingFound = -1;
+  int64_t found_until_ms = kNothingFound;
+
   void forget_due() {
     due_from.clear();
+    found_until_ms = kNothingFound;
     next_due_ms.store(0);
   }
 };

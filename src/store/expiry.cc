@@ -1,5 +1,6 @@
 #include "store/expiry.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/try.h"
@@ -9,20 +10,13 @@ namespace lapse::internal {
 
 namespace {
 
-Result<ExpiryKey> parse(std::string_view key, std::string_view prefix) {
-  const std::optional<ExpiryKey> entry = parse_expiry_key(key.substr(prefix.size()));
+Result<ExpiryKey> parse(std::string_view key, size_t prefix_bytes) {
+  const std::optional<ExpiryKey> entry = parse_expiry_key(key.substr(prefix_bytes));
   if (!entry) return Status(StatusCode::kCorrupt, "an expiry entry has a key that cannot be read");
   return *entry;
 }
 
-// The oldest entries that are due, at most `limit`, and where the next one after them is (empty: nowhere).
-struct DueEntries {
-  std::vector<std::string> entries;
-  std::string next;
-  bool next_is_due = false;
-  int64_t next_deadline_ms = kNever;
-};
-
+// Of the oldest entries that are due, at most `limit`.
 Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   const std::string prefix = expiry_prefix(writer.id());
   const std::string& from = writer.family()->due_from;
@@ -30,7 +24,7 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   const auto cursor = writer.transaction()->engine()->cursor();
   LAPSE_TRY(cursor->seek(from.starts_with(prefix) ? from : prefix));
   for (; cursor->valid() && cursor->key().starts_with(prefix);) {
-    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix));
+    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix.size()));
     const bool is_due = !is_visible(entry.deadline_ms, writer.now_ms());
     if (!is_due || due.entries.size() == limit) {
       due.next = cursor->key();
@@ -44,35 +38,57 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   return due;
 }
 
-// From now on, the search for what is due begins behind what was found.
-void raise_hints(FamilyWriter* writer, DueEntries* due) {
+// Whether the rest of `due` is still all that is due before its end: nobody has added an entry, and the search still begins
+// where the last removal left it. Entries that are gone do no harm.
+bool is_up_to_date(const FamilyWriter& writer, const DueEntries& due) {
+  const Family& family = *writer.family();
+  return due.done < due.entries.size() && family.due_from == due.entries[due.done] &&
+         family.found_until_ms == due.next_deadline_ms;
+}
+
+// From now on, the search for what is due begins behind what was removed.
+Status raise_hints(FamilyWriter* writer, const DueEntries& due) {
+  std::string from = due.next.empty() ? expiry_from(writer->id(), kNever) : due.next;
+  int64_t deadline_ms = due.next_deadline_ms;
+  if (due.done < due.entries.size()) {
+    from = due.entries[due.done];
+    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(from, expiry_prefix(writer->id()).size()));
+    deadline_ms = entry.deadline_ms;
+  }
   // Without writes, what was found is what others find as well.
   if (writer->transaction()->has_written()) writer->transaction()->note_raised_hint();
   Family& family = *writer->family();
-  family.due_from = due->next.empty() ? expiry_from(writer->id(), kNever) : std::move(due->next);
-  family.next_due_ms.store(due->next_deadline_ms);
+  family.due_from = std::move(from);
+  family.found_until_ms = due.next_deadline_ms;
+  family.next_due_ms.store(deadline_ms);
+  return {};
 }
 
 }  // namespace
 
-Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, std::vector<Expiring>* removed) {
-  const std::string prefix = expiry_prefix(writer->id());
-  LAPSE_TRY_ASSIGN(DueEntries due, find_due(*writer, limit));
+Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t find, DueEntries* due,
+                               std::vector<Expiring>* removed) {
+  if (!is_up_to_date(*writer, *due)) {
+    LAPSE_TRY_ASSIGN(*due, find_due(*writer, find));
+  }
+  const size_t prefix_bytes = expiry_prefix(writer->id()).size();
+  const size_t end = due->done + std::min<size_t>(limit, due->entries.size() - due->done);
   PurgeResult result;
-  for (const std::string& bytes : due.entries) {
-    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(bytes, prefix));
+  for (; due->done < end; ++due->done) {
+    const std::string& bytes = due->entries[due->done];
+    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(bytes, prefix_bytes));
     LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer->stored_row(entry.key));
     if (row && row->deadline_ms == entry.deadline_ms) {
       LAPSE_TRY(writer->remove_expired(entry.key, *row));
       ++result.removed;
       if (removed != nullptr) removed->push_back({std::string(entry.key), entry.deadline_ms});
     } else {
-      // Nobody leaves such an entry behind; should one be there, it must not touch the key.
+      // Removed since it was found; or nobody's, which never is: it must not touch the key.
       LAPSE_TRY(writer->transaction()->erase(bytes));
     }
   }
-  result.more_due = due.next_is_due;
-  raise_hints(writer, &due);
+  result.more_due = due->done < due->entries.size() || due->next_is_due;
+  LAPSE_TRY(raise_hints(writer, *due));
   return result;
 }
 
@@ -87,10 +103,9 @@ Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id) {
 
 Result<int64_t> learn_next_due(FamilyWriter* writer) {
   writer->family()->forget_due();  // whoever asks does not trust it
-  LAPSE_TRY_ASSIGN(DueEntries due, find_due(*writer, 0));
-  const int64_t next_ms = due.next_deadline_ms;
-  raise_hints(writer, &due);
-  return next_ms;
+  LAPSE_TRY_ASSIGN(const DueEntries due, find_due(*writer, 0));
+  LAPSE_TRY(raise_hints(writer, due));
+  return due.next_deadline_ms;
 }
 
 Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t count) {
@@ -108,7 +123,7 @@ Status for_each_expiring(const engine::Reader& reader, FamilyId id, int64_t from
   for (Status status = cursor->seek(expiry_from(id, from_ms));; status = cursor->next()) {
     LAPSE_TRY(status);
     if (!cursor->valid() || !cursor->key().starts_with(prefix)) return {};
-    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix));
+    LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix.size()));
     if (entry.deadline_ms >= to_ms || !visit(entry)) return {};
   }
 }

@@ -17,8 +17,22 @@ namespace lapse::internal {
 // One transaction of a purge takes so many keys, so that no other writer waits long.
 inline constexpr uint64_t kPurgeBatch = 256;
 
-// Removes up to `limit` keys that are due, oldest deadline first, and adds them to `removed`, if that is given.
-Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit,
+// The first entries of a family's expiry index, as far as they are due. A purge of many transactions keeps what it has
+// found for the next one, so that the index is not searched for each of them anew.
+struct DueEntries {
+  std::vector<std::string> entries;
+  size_t done = 0;   // of entries: these have been removed
+  std::string next;  // the first entry behind them; empty: there is none
+  bool next_is_due = false;
+  int64_t next_deadline_ms = kNever;
+};
+
+// A purge finds so many keys at a time.
+inline constexpr uint64_t kFoundAtOnce = 16 * kPurgeBatch;
+
+// Removes up to `limit` keys that are due, oldest deadline first, and adds them to `removed`, if that is given. If
+// nothing useful is left in `due`, up to `find` are found.
+Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t find, DueEntries* due,
                                std::vector<Expiring>* removed = nullptr);
 
 // The earliest deadline in the expiry index: kNever if it is empty.

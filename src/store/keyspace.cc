@@ -107,9 +107,10 @@ void tell(const PurgeOptions& options, std::string_view family, std::vector<Expi
   removed->clear();
 }
 
-// One transaction of a purge. `more`: whether there may be work for another.
+// One transaction of a purge, of at most `limit` keys. `more`: whether there may be work for another.
 Status purge_batch(internal::Scope* scope, const std::shared_ptr<internal::Family>& family, int64_t now_ms,
-                   uint64_t limit, std::vector<Expiring>* removed, PurgeResult* total, bool* more) {
+                   uint64_t limit, internal::DueEntries* due, std::vector<Expiring>* removed,
+                   PurgeResult* total, bool* more) {
   PurgeResult batch;
   uint64_t reclaimed = 0;
   const size_t removed_before = removed == nullptr ? 0 : removed->size();
@@ -120,7 +121,10 @@ Status purge_batch(internal::Scope* scope, const std::shared_ptr<internal::Famil
                              removed->erase(removed->begin() + static_cast<std::ptrdiff_t>(removed_before),
                                             removed->end());  // of an attempt that failed
                            if (internal::may_be_due(*writer.family(), writer.now_ms())) {
-                             LAPSE_TRY_ASSIGN(batch, internal::remove_due(&writer, limit, removed));
+                             LAPSE_TRY_ASSIGN(
+                                 batch,
+                                 internal::remove_due(&writer, std::min(internal::kPurgeBatch, limit),
+                                                      std::min(internal::kFoundAtOnce, limit), due, removed));
                            }
                            LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
                            return {};
@@ -403,10 +407,10 @@ Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
   std::vector<Expiring> removed;
   LAPSE_TRY(scope_->run([&]() -> Status {
     bool more = true;
+    internal::DueEntries due;
     do {
-      const uint64_t limit = std::min(internal::kPurgeBatch, options.limit - total.removed);
-      LAPSE_TRY(purge_batch(scope_.get(), family_, now_ms, limit, options.removed ? &removed : nullptr,
-                            &total, &more));
+      LAPSE_TRY(purge_batch(scope_.get(), family_, now_ms, options.limit - total.removed, &due,
+                            options.removed ? &removed : nullptr, &total, &more));
       if (scope_->commits_each_write()) tell(options, family_->name, &removed);
     } while (more && total.removed < options.limit && within_budget());
     return {};

@@ -63,7 +63,8 @@ Status Scope::sweep(FamilyWriter* writer) const {
   if (limit == 0 || !may_be_due(*writer->family(), writer->now_ms()) || state_->clock_in_doubt()) return {};
   const engine::Savepoint before = transaction->savepoint();
   // The write itself goes through, whatever becomes of this.
-  const Result<PurgeResult> swept = remove_due(writer, limit);
+  DueEntries due;
+  const Result<PurgeResult> swept = remove_due(writer, limit, limit, &due);
   if (!swept.ok()) return transaction->rollback_to(before);
   transaction->note_swept(swept->removed);
   return {};

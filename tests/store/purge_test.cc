@@ -228,6 +228,36 @@ TEST_P(PurgeTells, AListenerThatMayWrite) {
   EXPECT_EQ("gone:key00000 gone:key00001 gone:key00002", stored(store()));
 }
 
+// A purge looks further ahead than one batch. What others do between batches must not be missed, nor undone.
+TEST_P(PurgeTells, WhatIsWrittenBetweenBatchesCounts) {
+  const int64_t start_ms = clock_.now_ms();
+  must(store().update([&](Transaction& transaction) {
+    for (int i = 0; i < 600; ++i)
+      LAPSE_TRY(transaction.put(numbered(i), "value", Lifetime::until(start_ms + 1'000 + i)));
+    return Status();
+  }));
+  clock_.advance(5'000);
+  int batches = 0;
+  std::vector<std::string> gone;
+  const uint64_t removed =
+      purge(store(), {.removed = [&](const RemovedKey& key) {
+              gone.emplace_back(key.key);
+              if (gone.size() % 256 != 0) return;
+              const std::string name = std::to_string(++batches);
+              must(store().put("first" + name, "value", Lifetime::until(start_ms + 1)));
+              must(store().put("within" + name, "value", Lifetime::until(start_ms + 1'590 + batches)));
+              must(store().put("last" + name, "value", Lifetime::until(start_ms + 4'000)));
+              must(store().put(numbered(590 + batches), "stays"));
+              must(store().erase(numbered(580 + batches)));
+            }});
+  EXPECT_EQ(2, batches);
+  EXPECT_EQ(gone.size(), removed);
+  EXPECT_EQ(596u + 6u, removed);
+  EXPECT_EQ("key00591 key00592", keys(store()));
+  EXPECT_EQ(kNever, must(store().next_deadline()));
+  EXPECT_EQ(0u, purge(store()));
+}
+
 TEST_P(PurgeTells, InATransactionOfWhatItRemoves) {
   put_due(0, 300);
   clock_.advance(1'000);
