@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model.h"
+#include "model_words.h"
 #include "test_stores.h"
 
 namespace lapse {
@@ -39,7 +40,20 @@ class ModelRun {
   void finish();
 
  private:
-  struct Target;  // where an operation is made: in the store or the transaction, and beside it in the model
+  // Where an operation is made: in the store or the transaction, and beside it in the model.
+  struct Target {
+    ModelRun* run;
+    std::string name;
+    lapse::Family keyspace;
+    model::Family* family;
+    model::Moment at;
+
+    // Both have done it: what did they say? And if it was a transaction of its own, what else happened?
+    void done(const std::string& what, const std::string& model, const std::string& store) {
+      expect(name + ": " + what, model, store);
+      if (!run->open_) run->catch_up(at);
+    }
+  };
   struct Sweep {  // what a transaction has swept so far
     std::set<std::string> families;
     uint64_t removed = 0;
