@@ -1,0 +1,211 @@
+// The same faults, as a user of the store meets them: data, deadlines, history and counts go together or not at all. What was
+// acknowledged is there, with its deadline; what was not is as before or as it would have been; verify() finds no entry
+// without its row, and no row without its entry.
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/try.h"
+#include "fault_env.h"
+#include "io_hooks.h"
+#include "lapse/store.h"
+#include "small_disk.h"
+
+namespace lapse::fault {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int64_t kStartMs = 1'000'000;
+constexpr uint64_t kFromThenOn = ~uint64_t{0};
+
+// A key as it may be: absent, or with a value and a deadline.
+struct Seen {
+  std::string value;
+  int64_t deadline_ms = kNever;
+  bool operator==(const Seen&) const = default;
+};
+using MaybeSeen = std::optional<Seen>;
+
+std::string describe(const MaybeSeen& seen) {
+  return seen ? "'" + seen->value + "' until " + std::to_string(seen->deadline_ms) : "nothing";
+}
+
+// A store, and what it may hold by what it has said.
+class Witness {
+ public:
+  explicit Witness(std::string path) : path_(std::move(path)) {}
+
+  bool open() {
+    Options options;
+    options.clock = &clock_;
+    options.durability = Durability::kFull;
+    options.buffer_bytes = 8 << 10;
+    Result<Store> opened = Store::open(path_, options);
+    if (!opened.ok()) return false;
+    store_.emplace(std::move(*opened));
+    return true;
+  }
+  Status close() {
+    if (!store_) return {};
+    Status status = store_->close();
+    store_.reset();
+    return status;
+  }
+  Store& store() { return *store_; }
+  ManualClock& clock() { return clock_; }
+
+  void put(const std::string& family, const std::string& key, const std::string& value, int64_t ttl_ms) {
+    const int64_t deadline_ms = clock_.now_ms() + ttl_ms;
+    note(family + "/" + key, Seen{value, deadline_ms},
+         in(family, [&](Family& keys) { return keys.put(key, value, Lifetime::until(deadline_ms)); }));
+  }
+  void erase(const std::string& family, const std::string& key) {
+    note(family + "/" + key, std::nullopt,
+         in(family, [&](Family& keys) { return keys.erase(key).status(); }));
+  }
+  Status in(const std::string& family, const std::function<Status(Family&)>& work) {
+    LAPSE_TRY_ASSIGN(Family keys, store_->family(family));
+    return work(keys);
+  }
+
+  // "" or what is not as it should be.
+  std::string check() {
+    for (const auto& [name, possible] : possible_) {
+      const size_t slash = name.find('/');
+      MaybeSeen seen;
+      const Status status = in(name.substr(0, slash), [&](Family& keys) -> Status {
+        LAPSE_TRY_ASSIGN(const std::optional<Entry> entry, keys.get_entry(name.substr(slash + 1)));
+        if (entry) seen = Seen{entry->value, entry->deadline_ms};
+        return {};
+      });
+      // A family that could not be made has no keys.
+      if (!status.ok() && status.code() != StatusCode::kNotFound) return name + ": " + status.to_string();
+      const auto is_seen = [&](const MaybeSeen& may_be) { return visible(may_be) == seen; };
+      if (std::none_of(possible.begin(), possible.end(), is_seen)) return name + " is " + describe(seen);
+    }
+    const Status sound = store_->verify();
+    return sound.ok() ? "" : sound.to_string();
+  }
+
+ private:
+  MaybeSeen visible(const MaybeSeen& seen) {
+    return seen && clock_.now_ms() < seen->deadline_ms ? seen : std::nullopt;
+  }
+  void note(const std::string& name, const MaybeSeen& written, const Status& status) {
+    std::vector<MaybeSeen>& possible = possible_.try_emplace(name, 1).first->second;
+    if (status.ok()) possible.clear();
+    possible.push_back(written);
+  }
+
+  const std::string path_;
+  ManualClock clock_{kStartMs};
+  std::optional<Store> store_;
+  std::map<std::string, std::vector<MaybeSeen>> possible_;
+};
+
+// Everything that writes several rows at once. Errors are met and passed over, as by a user who goes on.
+void work(Witness* witness) {
+  (void)witness->store().create_family("past", {.counted = true, .history = HistoryPolicy{.keep_last = 3}});
+  for (int i = 0; i < 24; ++i) {
+    const std::string key = "key" + std::to_string(i % 5);
+    const std::string value = std::to_string(i) + std::string(i % 3 == 0 ? 900 : 10, 'v');
+    witness->put(i % 2 == 0 ? "default" : "past", key, value, 1'000 * (1 + i % 4));
+    if (i % 7 == 6) witness->erase("past", key);
+    if (i % 8 == 7) {
+      witness->clock().advance(900);
+      (void)witness->store().purge_all_expired();
+    }
+    if (i == 12) (void)witness->store().checkpoint();
+    if (i == 16) (void)witness->store().create_family("short-lived");
+    if (i == 17) witness->put("short-lived", "key", "value", 60'000);
+  }
+}
+
+struct FaultKind {
+  const char* name;
+  uint32_t calls;
+  int error;
+  FaultEffect effect;
+  uint64_t count;
+};
+constexpr FaultKind kFaultKinds[] = {
+    {"EIO", kAnyCall, EIO, FaultEffect::kNothingDone, 1},
+    {"ENOSPC", kAnyCall, ENOSPC, FaultEffect::kNothingDone, 1},
+    {"ENOSPC from then on", kWriteCall | kResizeCall | kOpenCall, ENOSPC, FaultEffect::kNothingDone,
+     kFromThenOn},
+    {"sync lost", kSyncCall | kSyncedWriteCall, EIO, FaultEffect::kSyncLost, 1},
+};
+
+// One run with a fault in it; then the disk works again. "" or what is wrong. `matched`: how many calls there were.
+std::string run_with(const Fault& fault, uint64_t* matched) {
+  const ScratchDir dir;
+  Witness witness(dir.file("my.db"));
+  {
+    IoWatch watch(dir.path());
+    watch.inject(fault);
+    if (witness.open()) {
+      work(&witness);
+      watch.inject_nothing();
+      if (std::string wrong = witness.check(); !wrong.empty()) return "in the same session: " + wrong;
+      (void)witness.close();
+    }
+    *matched = watch.matched();
+  }
+  if (!witness.open()) return "it cannot be opened again";
+  if (std::string wrong = witness.check(); !wrong.empty()) return "after the reopen: " + wrong;
+  witness.put("default", "new", "value", 1'000);
+  if (std::string wrong = witness.check(); !wrong.empty()) return "after a further write: " + wrong;
+  return {};
+}
+
+TEST(StoreFault, AtEveryCallDataDeadlinesAndHistoryStayTogether) {
+  for (const FaultKind& kind : kFaultKinds) {
+    uint64_t calls = 0;
+    ASSERT_EQ("", run_with({.calls = kind.calls, .nth = kFromThenOn}, &calls));
+    ASSERT_GT(calls, 10U);
+    for (uint64_t nth = 1; nth <= calls; ++nth) {
+      uint64_t matched = 0;
+      const Fault fault{
+          .calls = kind.calls, .nth = nth, .count = kind.count, .error = kind.error, .effect = kind.effect};
+      ASSERT_EQ("", run_with(fault, &matched)) << kind.name << " at call " << nth << " of " << calls;
+    }
+    std::printf("%s: %lu calls, each failed once\n", kind.name, calls);
+  }
+}
+
+TEST(StoreFault, OnAFullDiskReadsGoOnAndExpiredIsHidden) {
+  if (!small_disks_are_allowed()) GTEST_SKIP() << "not allowed to mount a tmpfs in a namespace";
+  const ChildResult child = run_on_small_disk(4 << 20, 60, [&](const SmallDisk& disk, Report& report) {
+    Witness witness(disk.file("my.db"));
+    if (!witness.open()) return report.fail("open");
+    for (int i = 0; i < 50; ++i) witness.put("default", "key" + std::to_string(i), "value", 1'000 + i);
+    disk.fill();
+    Status status;
+    for (int i = 0; i < 10'000 && status.ok(); ++i)
+      status = witness.store().put("filler" + std::to_string(i), std::string(4'000, 'f'), 1h);
+    if (status.code() != StatusCode::kNoSpace) report.fail("not kNoSpace: " + status.to_string());
+    witness.clock().advance(1'025);  // some are due now; a read may not be able to remove them
+    if (const std::string wrong = witness.check(); !wrong.empty()) report.fail("full: " + wrong);
+    (void)witness.store().purge_expired();
+    if (const std::string wrong = witness.check(); !wrong.empty()) report.fail("purged while full: " + wrong);
+    disk.make_room();
+    witness.clock().advance(10'000);
+    const Result<PurgeResult> purged = witness.store().purge_expired();
+    if (!purged.ok()) report.fail("purge: " + purged.status().to_string());
+    if (const Status closed = witness.close(); !closed.ok()) report.fail("close: " + closed.to_string());
+    if (!witness.open()) return report.fail("reopen");
+    if (const std::string wrong = witness.check(); !wrong.empty()) report.fail("room again: " + wrong);
+  });
+  EXPECT_TRUE(child.ok()) << child.describe();
+}
+
+}  // namespace
+}  // namespace lapse::fault
