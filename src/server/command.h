@@ -34,6 +34,7 @@ enum CommandFlag : uint32_t {
   kSkipSlowlog = 1 << 14,
   kMovableKeys = 1 << 15,
   kBlockedByPause = 1 << 16,  // not a write, but CLIENT PAUSE WRITE holds it up: PUBLISH
+  kPushes = 1 << 17,  // what it says is no reply, and comes also while CLIENT REPLY has those turned off
 };
 
 // Which arguments are keys, counted from the command's name at 0: first, last (negative: from the end), step. All 0: none.

@@ -1,8 +1,9 @@
 #include "server/databases.h"
 
-#include <charconv>
+#include <optional>
 
 #include "base/try.h"
+#include "server/text.h"
 
 namespace lapse::server {
 
@@ -45,11 +46,9 @@ Result<Databases> Databases::open(Store* store, int numbered) {
 std::string Databases::label(int db) const { return db < numbered_ ? std::to_string(db) : family_name(db); }
 
 Result<int> Databases::find(std::string_view number_or_name, const OpenFamily& open) {
-  int number = 0;
-  const char* end = number_or_name.data() + number_or_name.size();
-  if (const auto [at, error] = std::from_chars(number_or_name.data(), end, number);
-      error == std::errc() && at == end && number >= 0 && number < numbered_) {
-    return number;
+  if (const std::optional<int64_t> number = to_integer(number_or_name);
+      number && *number >= 0 && *number < numbered_) {
+    return static_cast<int>(*number);
   }
   LAPSE_TRY_ASSIGN(Family family, open(number_or_name));
   for (int db = 0; db < size(); ++db) {

@@ -145,11 +145,13 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
 
   const Result<const Command*> command = resolve(arguments);
   Status status = command.ok() ? check(*session, **command) : command.status();
+  bool pushed = false;
   if (!status.ok() && session->queue.open) status = break_queue(session, arguments[0], std::move(status));
   if (status.ok() && session->queue.open && ((*command)->flags & kNotQueued) == 0) {
     status = enqueue(session, **command, arguments);
   } else if (status.ok()) {
     session->last_command = *command;
+    pushed = ((*command)->flags & kPushes) != 0;
     Call call{*this, *session, **command, arguments, {&output.bytes(), session->protocol}};
     run(call);
   }
@@ -160,7 +162,7 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
     resp::ReplyWriter(&output.bytes(), session->protocol).error(text);
     if (!command.ok() && is_http(arguments[0])) drop(session);
   }
-  finish_reply(session);
+  finish_reply(session, pushed);
   drop_if_over_output_limit(session);
   if (careful_ && turn_->writes()) commit();
 }
@@ -176,10 +178,10 @@ Status Server::break_queue(Session* session, std::string_view command, Status wh
 }
 
 // What CLIENT REPLY says about the reply, and the messages that came up for the session meanwhile.
-void Server::finish_reply(Session* session) {
+void Server::finish_reply(Session* session, bool pushed) {
   current_ = nullptr;
-  if (session->reply_mode == ReplyMode::kOff || session->reply_mode == ReplyMode::kSkipThis)
-    session->output.empty_last();
+  const bool silent = session->reply_mode == ReplyMode::kOff || session->reply_mode == ReplyMode::kSkipThis;
+  if (silent && !pushed) session->output.empty_last();
   if (session->reply_mode == ReplyMode::kSkipThis) session->reply_mode = ReplyMode::kOn;
   for (const auto& [kind, bytes] : own_messages_) deliver(session, kind, bytes);
   own_messages_.clear();
@@ -240,8 +242,7 @@ void Server::run(Call& call) {
     call.reply.error(text);
   }
   const uint64_t us = stopwatch.elapsed_us();
-  ++statistics.calls;
-  statistics.us += us;
+  statistics.add_call(us);
   take_latency(call.command.flags & kFast ? "fast-command" : "command", us);
   if (config_.slowlog_slower_than_us >= 0 && us >= static_cast<uint64_t>(config_.slowlog_slower_than_us) &&
       (call.command.flags & kSkipSlowlog) == 0) {

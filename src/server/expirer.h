@@ -2,9 +2,9 @@
 //
 // It stands on the head of the expiry index. The loop sleeps no longer than until the next deadline (wakeup_ms), and the
 // turn that it wakes for begins with removing what is due, at most kPerTurn keys: when a million are due at once, clients
-// have their turns between the portions. Databases take their turns in the order of their earliest deadlines. What is due
-// and not removed yet is hidden by the store in any case; so when removing fails, as on a full disk, it is tried again
-// after a while, and nothing spins meanwhile.
+// have their turns between the portions, and when the store's drains fall behind, it is the keys that wait. Databases take
+// their turns in the order of their earliest deadlines. What is due and not removed yet is hidden by the store in any case;
+// so when removing fails, as on a full disk, it is tried again after a while, and nothing spins meanwhile.
 
 #pragma once
 
@@ -24,6 +24,9 @@ class Expirer {
  public:
   static constexpr uint64_t kPerTurn = 512;   // about a millisecond
   static constexpr int64_t kRetryMs = 1'000;  // after a failure
+  static constexpr double kMostBacklog =
+      0.25;  // of the store: with more, clients would soon wait for the disk
+  static constexpr int64_t kBacklogRestMs = 5;
 
   Expirer(Databases* databases, Turn* turn) : databases_(databases), turn_(turn) {}
 
@@ -34,8 +37,10 @@ class Expirer {
                               bool* more_due = nullptr);
   // After each turn: looks where the head of the index is now.
   Status find_next();
-  // Lets it rest for kRetryMs: removing, or committing what was removed, has failed.
+  // Lets it rest: removing, or committing what was removed, has failed.
   void back_off(int64_t now_ms) { retry_at_ms_ = now_ms + kRetryMs; }
+  // Lets it rest for a moment: the store has enough to do with what was written so far.
+  void give_way(int64_t now_ms) { retry_at_ms_ = now_ms + kBacklogRestMs; }
 
   // The earliest deadline of all databases; kNever: there is none.
   int64_t next_deadline_ms() const { return next_ms_; }

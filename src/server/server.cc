@@ -51,6 +51,7 @@ Status Server::close() {
   expirer_.reset();
   turn_.reset();
   databases_.reset();
+  finish_save();
   Status closed = store_->close();
   store_.reset();
   return status.ok() ? closed : status;
@@ -118,6 +119,7 @@ void Server::begin_turn() {
   clock_->advance();
   ++statistics_.turns;
   statistics_.take_rate(now_ms());
+  note_save(background_save_.take_result());
   remove_due();
   if (waiting_.empty() || now_ms() < paused_until_ms_) return;
   for (const uint64_t id : std::exchange(waiting_, {})) {
@@ -133,6 +135,7 @@ void Server::begin_turn() {
 void Server::remove_due() {
   purged_in_vain_ = false;
   if (!expirer_->is_due(now_ms()) || clock_->in_doubt()) return;
+  if (store_->backlog() > Expirer::kMostBacklog) return expirer_->give_way(now_ms());
   const Savepoint before = turn_->savepoint();
   const Stopwatch stopwatch;
   const Result<uint64_t> removed = expirer_->remove_due(
@@ -155,7 +158,6 @@ void Server::remove_due() {
 
 void Server::end_turn() {
   commit();
-  if (std::exchange(save_wanted_, false) && !careful_) (void)checkpoint();
   if (!std::exchange(deadlines_changed_, false) && now_ms() < expirer_->next_deadline_ms()) return;
   const bool found = expirer_->find_next().ok();
   // A purge that does nothing about what is due must not be called again and again.
@@ -187,14 +189,21 @@ void Server::commit() {
 
 Status Server::save() {
   LAPSE_TRY(commit_so_far());
-  return checkpoint();
+  Status status = store_->checkpoint();
+  note_save(status);
+  return status;
 }
 
-Status Server::checkpoint() {
-  Status status = store_->checkpoint();
-  saved_well_ = status.ok();
+// Its thread gets the writer's place when the turn gives it away, with its commit.
+Status Server::save_in_background() {
+  if (saving_in_background()) return refuse("ERR Background save already in progress");
+  return background_save_.start(&*store_);
+}
+
+void Server::note_save(const std::optional<Status>& result) {
+  if (!result) return;
+  saved_well_ = result->ok();
   if (saved_well_) saved_at_ms_ = now_ms();
-  return status;
 }
 
 void Server::take_latency(std::string_view event, uint64_t us) {

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "lapse/store.h"
+#include "server/background_save.h"
 #include "server/call.h"
 #include "server/config.h"
 #include "server/databases.h"
@@ -111,9 +112,12 @@ class Server {
   void deliver(Session* to, Output::Kind kind, std::string_view bytes);
   // To those who have subscribed. Returns how many.
   size_t publish(std::string_view channel, std::string_view message, Output::Kind kind);
-  // SAVE: commits, and brings everything into the tree. BGSAVE: when the turn has been committed.
+  // SAVE: commits, and brings everything into the tree. BGSAVE: the same meanwhile, what the turn commits included.
   Status save();
-  void save_later() { save_wanted_ = true; }
+  Status save_in_background();
+  bool saving_in_background() const { return background_save_.in_progress(); }
+  // Waits for the end of it.
+  void finish_save() { note_save(background_save_.wait()); }
   int64_t saved_at_ms() const { return saved_at_ms_; }
   bool saved_well() const { return saved_well_; }
   // CLIENT PAUSE.
@@ -137,7 +141,7 @@ class Server {
   Status check(const Session& session, const Command& command) const;
   Status enqueue(Session* session, const Command& command, std::span<const std::string_view> arguments);
   Status break_queue(Session* session, std::string_view command, Status why);
-  void finish_reply(Session* session);
+  void finish_reply(Session* session, bool pushed);
   void commit();
   void drop_if_over_output_limit(Session* session);
   void feed_monitors(const Call& call);
@@ -145,7 +149,7 @@ class Server {
   void send_events();
   void remove_due();
   bool may_have_lapsed() { return now_ms() >= expirer_->next_deadline_ms(); }
-  Status checkpoint();
+  void note_save(const std::optional<Status>& result);
   void take_latency(std::string_view event, uint64_t us);
   resp::RequestParser::Limits limits_of(const Session& session) const;
 
@@ -183,7 +187,7 @@ class Server {
   int64_t paused_until_ms_ = 0;
   bool pause_writes_only_ = false;
   int64_t started_at_ms_ = 0;
-  bool save_wanted_ = false;
+  BackgroundSave background_save_;
   int64_t saved_at_ms_ = 0;
   bool saved_well_ = true;
   bool stopping_ = false;

@@ -6,6 +6,14 @@ namespace {
 constexpr size_t kMostErrorCodes = 128;  // Redis's limit, too: some codes quote what a client sent
 }
 
+void CommandStatistics::add_call(uint64_t took_us) {
+  ++calls;
+  us += took_us;
+  size_t duration = 0;
+  while (duration + 1 < by_duration.size() && took_us > longest_us(duration)) ++duration;
+  ++by_duration[duration];
+}
+
 void Statistics::count_error(std::string_view text) {
   ++error_replies;
   std::string code(text.substr(0, text.find(' ')));

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,6 +17,12 @@ struct CommandStatistics {
   uint64_t us = 0;
   uint64_t rejected = 0;  // before they ran
   uint64_t failed = 0;
+
+  // How many calls took up to 1024 ns, 2048 ns, … and no less.
+  std::array<uint64_t, 32> by_duration = {};
+  static uint64_t longest_us(size_t duration) { return (uint64_t{1024} << duration) / 1000; }
+
+  void add_call(uint64_t took_us);
 };
 
 struct Statistics {

@@ -127,6 +127,13 @@ TEST_F(ClientCommands, ReplyOffIsSilentUntilOn) {
   EXPECT_EQ("\"value\"", client_("GET key"));
 }
 
+TEST_F(ClientCommands, ReplyOffKeepsNobodyFromListening) {
+  EXPECT_EQ("", client_("CLIENT REPLY OFF"));
+  EXPECT_EQ("1) \"subscribe\"\n2) \"news\"\n3) (integer) 1", client_("SUBSCRIBE news"));
+  EXPECT_EQ("(integer) 1", other_("PUBLISH news hello"));
+  EXPECT_EQ("1) \"message\"\n2) \"news\"\n3) \"hello\"", client_.receive());
+}
+
 TEST_F(ClientCommands, ReplySkipLeavesOutOne) {
   EXPECT_EQ("", client_("CLIENT REPLY SKIP"));
   EXPECT_EQ("", client_("SET key value"));

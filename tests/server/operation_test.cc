@@ -39,10 +39,26 @@ TEST_F(OperationCommands, SaveAndBgsaveMoveLastsave) {
   EXPECT_EQ("(integer) 1700000005", client_("LASTSAVE"));
   server_.advance(5'000);
   EXPECT_EQ("Background saving started", client_("BGSAVE"));
+  server_->finish_save();
   EXPECT_EQ("(integer) 1700000010", client_("LASTSAVE"));
   EXPECT_EQ("Background saving started", client_("BGSAVE SCHEDULE"));
   EXPECT_EQ("(error) ERR syntax error", client_("BGSAVE x"));
   EXPECT_EQ("(error) ERR wrong number of arguments for 'save' command", client_("SAVE x"));
+}
+
+TEST_F(OperationCommands, OneBackgroundSaveAtATime) {
+  server_.together([&] {
+    client_("SET key value");  // the turn is the writer: the save waits for its end
+    client_("BGSAVE");
+    client_("BGSAVE");
+    client_("INFO persistence");
+  });
+  const Lines replies = client_.receive_all();
+  EXPECT_EQ("Background saving started", replies.at(1));
+  EXPECT_EQ("(error) ERR Background save already in progress", replies.at(2));
+  EXPECT_NE(std::string::npos, replies.at(3).find("rdb_bgsave_in_progress:1"));
+  server_->finish_save();
+  EXPECT_NE(std::string::npos, client_("INFO persistence").find("rdb_bgsave_in_progress:0"));
 }
 
 TEST_F(OperationCommands, SaveInTheMidstOfATurnLosesNoReply) {
@@ -150,7 +166,35 @@ TEST_F(OperationCommands, LatencyTellsSpikes) {
   EXPECT_EQ("(integer) 0", client_("LATENCY RESET"));
   EXPECT_EQ("(error) ERR wrong number of arguments for 'latency|history' command",
             client_("LATENCY HISTORY"));
-  EXPECT_EQ(11U, client_.ask({"LATENCY", "HELP"}).elements.size());
+  EXPECT_EQ(13U, client_.ask({"LATENCY", "HELP"}).elements.size());
+}
+
+TEST_F(OperationCommands, LatencyHistogramCountsCallsByDuration) {
+  EXPECT_EQ("(empty array)", client_("LATENCY HISTOGRAM get"));
+  for (int i = 0; i < 3; ++i) client_("GET key");
+  client_("CONFIG GET port");
+  const resp::Reply histogram = client_.ask({"LATENCY", "HISTOGRAM", "GET", "config", "nosuch"});
+  ASSERT_EQ(4U, histogram.elements.size());
+  EXPECT_EQ("config|get", histogram.elements[0].text);
+  EXPECT_EQ("get", histogram.elements[2].text);
+  const resp::Reply& get = histogram.elements[3];
+  EXPECT_EQ(3, get.elements[1].integer);
+  EXPECT_EQ("histogram_usec", get.elements[2].text);
+  EXPECT_EQ(3, get.elements[3].elements.back().integer);
+  EXPECT_GT(client_.ask({"LATENCY", "HISTOGRAM"}).elements.size(), 4U);
+}
+
+TEST(CommandStatistics, PutsACallIntoTheShortestDurationThatHoldsIt) {
+  CommandStatistics statistics;
+  for (const uint64_t us : {0U, 1U, 2U, 3U, 33U, 34U}) statistics.add_call(us);
+  statistics.add_call(~uint64_t{0} >> 1);
+  EXPECT_EQ(2U, statistics.by_duration[0]);
+  EXPECT_EQ(1U, statistics.by_duration[1]);
+  EXPECT_EQ(1U, statistics.by_duration[2]);
+  EXPECT_EQ(32U, CommandStatistics::longest_us(5));
+  EXPECT_EQ(2U, statistics.by_duration[6]);
+  EXPECT_EQ(1U, statistics.by_duration.back());
+  EXPECT_EQ(7U, statistics.calls);
 }
 
 TEST(LatencyMonitor, KeepsTheLongestOfEachSecondAndForgetsTheOldest) {

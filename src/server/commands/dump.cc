@@ -68,12 +68,13 @@ Result<int64_t> restored_deadline(const Call& call, bool absolute) {
   return to_deadline_ms(call, call[2], TimeUnit::kMilliseconds, absolute ? TimeFrom::kEpoch : TimeFrom::kNow);
 }
 
-Status put(const Call& call, std::string_view value, int64_t deadline_ms, bool is_new) {
+// As Redis has it, the key is new also where another one was replaced.
+Status put(const Call& call, std::string_view value, int64_t deadline_ms) {
   const std::string_view key = call[1];
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   LAPSE_TRY(
       keys->put(key, value, deadline_ms == kNever ? Lifetime::forever() : Lifetime::until(deadline_ms)));
-  if (is_new) call.told(kNew, "new", key);
+  call.told(kNew, "new", key);
   call.changed(kGeneric, "restore", key);
   return {};
 }
@@ -94,7 +95,7 @@ Status restore(Call& call) {
   LAPSE_TRY_ASSIGN(const int64_t deadline_ms, restored_deadline(call, options.absolute));
   LAPSE_TRY_ASSIGN(const std::string value, from_dump_payload(call[3]));
   if (deadline_ms > call.now_ms()) {
-    LAPSE_TRY(put(call, value, deadline_ms, !taken));
+    LAPSE_TRY(put(call, value, deadline_ms));
   } else if (taken) {
     LAPSE_TRY(erase(call));
   }

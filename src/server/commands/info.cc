@@ -130,7 +130,7 @@ Status persistence(Call& call, Text* out) {
   out->add("loading", 0);
   out->add("async_loading", 0);
   out->add("rdb_changes_since_last_save", stats.last_revision - stats.durable_revision);
-  out->add("rdb_bgsave_in_progress", 0);
+  out->add("rdb_bgsave_in_progress", call.server.saving_in_background() ? 1 : 0);
   out->add("rdb_last_save_time", call.server.saved_at_ms() / 1000);
   out->add("rdb_last_bgsave_status", call.server.saved_well() ? "ok" : "err");
   out->add("aof_enabled", in_memory ? 0 : 1);

@@ -2,9 +2,13 @@
 
 #include "server/latency.h"
 
+#include <algorithm>
+#include <map>
+
 #include "server/command_table.h"
 #include "server/commands/help.h"
 #include "server/server.h"
+#include "server/text.h"
 
 namespace lapse::server {
 
@@ -52,6 +56,46 @@ Status reset(Call& call) {
   return {};
 }
 
+// The named commands that were called, or all; of one with subcommands, those.
+std::map<std::string_view, const CommandStatistics*> called_commands(const Call& call) {
+  std::map<std::string_view, const CommandStatistics*> called;
+  const std::span<const std::string_view> names = call.arguments.subspan(2);
+  for (const auto& [command, statistics] : call.server.statistics().by_command) {
+    const std::string_view parent = command->name.substr(0, command->name.find('|'));
+    const auto is_meant = [&](std::string_view name) {
+      return same_word(name, command->name) || same_word(name, parent);
+    };
+    if (statistics.calls == 0 || (!names.empty() && std::none_of(names.begin(), names.end(), is_meant)))
+      continue;
+    called.emplace(command->name, &statistics);
+  }
+  return called;
+}
+
+// LATENCY HISTOGRAM [command …]. Counts include those of all shorter calls, and are left out where they do not grow.
+Status histogram(Call& call) {
+  const auto called = called_commands(call);
+  call.reply.map(called.size());
+  for (const auto& [name, statistics] : called) {
+    const auto& by_duration = statistics->by_duration;
+    call.reply.bulk(name);
+    call.reply.map(2);
+    call.reply.bulk("calls");
+    call.reply.integer(static_cast<int64_t>(statistics->calls));
+    call.reply.bulk("histogram_usec");
+    const auto empty = std::count(by_duration.begin(), by_duration.end(), 0U);
+    call.reply.map(by_duration.size() - static_cast<size_t>(empty));
+    uint64_t calls = 0;
+    for (size_t i = 0; i < by_duration.size(); ++i) {
+      if (by_duration[i] == 0) continue;
+      calls += by_duration[i];
+      call.reply.integer(static_cast<int64_t>(CommandStatistics::longest_us(i)));
+      call.reply.integer(static_cast<int64_t>(calls));
+    }
+  }
+  return {};
+}
+
 Status doctor(Call& call) {
   const LatencyMonitor::Events& events = call.server.latency().events();
   std::string report;
@@ -77,6 +121,14 @@ constexpr uint32_t kFlags = kAdmin | kNoScript | kLoading | kStale;
 constexpr Command kLatencyCommands[] = {
     {"latency|doctor", 2, kFlags, {}, "server", "2.8.13", "Says in words what took long.", doctor},
     help_row("latency|help", "server", "2.8.13"),
+    {"latency|histogram",
+     -2,
+     kFlags,
+     {},
+     "server",
+     "7.0.0",
+     "Returns how many calls of commands took how long.",
+     histogram},
     {"latency|history", 3, kFlags, {}, "server", "2.8.13", "Returns the spikes of an event.", history},
     {"latency|latest", 2, kFlags, {}, "server", "2.8.13", "Returns the latest spike of each event.", latest},
     {"latency|reset", -2, kFlags, {}, "server", "2.8.13", "Forgets the spikes of all or some events.", reset},

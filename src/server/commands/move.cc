@@ -27,13 +27,11 @@ Result<bool> is_taken(const Call& call, const Place& place) {
   return keys->exists(place.key);
 }
 
+// As Redis has it, the key is new also where another one was replaced.
 Status put_at(const Call& call, const Place& place, const Entry& entry) {
   LAPSE_TRY(call.server.expire_if_lapsed(call, place.db, place.key));
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write(place.db));
-  if (call.wanted(kNew)) {
-    LAPSE_TRY_ASSIGN(const bool was_there, keys->exists(place.key));
-    if (!was_there) call.changed(kNew, "new", place.key, place.db);
-  }
+  call.changed(kNew, "new", place.key, place.db);
   return keys->put(place.key, entry.value,
                    entry.deadline_ms == kNever ? Lifetime::forever() : Lifetime::until(entry.deadline_ms));
 }
@@ -103,9 +101,8 @@ Result<CopyOptions> parse_copy(const Call& call) {
   return options;
 }
 
-// Whether there was something to copy, and room for it.
-Result<bool> copy_to(const Call& call, const Place& from, const Place& to, bool replace) {
-  LAPSE_TRY_ASSIGN(const std::optional<Entry> entry, entry_at(call, from));
+// Whether there was something to put there, and room for it.
+Result<bool> put_if_free(const Call& call, const std::optional<Entry>& entry, const Place& to, bool replace) {
   if (!entry) return false;
   if (!replace) {
     LAPSE_TRY_ASSIGN(const bool taken, is_taken(call, to));
@@ -120,7 +117,9 @@ Status copy(Call& call) {
   const Place from{call.session.db, call[1]};
   const Place to{options.db, call[2]};
   if (from == to) return same_place();
-  LAPSE_TRY_ASSIGN(const bool copied, copy_to(call, from, to, options.replace));
+  LAPSE_TRY_ASSIGN(const std::optional<Entry> entry, entry_at(call, from));
+  call.looked_up(from.key, entry.has_value());
+  LAPSE_TRY_ASSIGN(const bool copied, put_if_free(call, entry, to, options.replace));
   if (copied) call.changed(kGeneric, "copy_to", to.key, to.db);
   call.reply.integer(copied ? 1 : 0);
   return {};
@@ -131,7 +130,8 @@ Status move(Call& call) {
   const Place from{call.session.db, call[1]};
   const Place to{db, call[1]};
   if (from == to) return same_place();
-  LAPSE_TRY_ASSIGN(const bool moved, copy_to(call, from, to, /*replace=*/false));
+  LAPSE_TRY_ASSIGN(const std::optional<Entry> entry, entry_at(call, from));
+  LAPSE_TRY_ASSIGN(const bool moved, put_if_free(call, entry, to, /*replace=*/false));
   if (moved) {
     LAPSE_TRY(erase_at(call, from));
     call.changed(kGeneric, "move_from", from.key, from.db);

@@ -48,7 +48,7 @@ Status save(Call& call) {
 
 Status bgsave(Call& call) {
   if (call.size() > 2 || (call.size() == 2 && !same_word(call[1], "schedule"))) return syntax_error();
-  call.server.save_later();
+  LAPSE_TRY(call.server.save_in_background());
   call.reply.simple("Background saving started");
   return {};
 }
@@ -100,7 +100,7 @@ constexpr Command kCommands[] = {
      {},
      kGroup,
      "1.0.0",
-     "Brings everything into the tree after this turn.",
+     "Brings everything into the tree meanwhile.",
      bgsave},
     {"lastsave",
      1,

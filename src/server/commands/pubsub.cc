@@ -117,7 +117,7 @@ Status shardnumsub(Call& call) {
 }
 
 constexpr uint32_t kAsking = kPubsub | kLoading | kStale;
-constexpr uint32_t kSubscribing = kAsking | kNoScript | kWhileSubscribed;
+constexpr uint32_t kSubscribing = kAsking | kNoScript | kWhileSubscribed | kPushes;
 
 constexpr Command kPubsubCommands[] = {
     {"pubsub|channels",
