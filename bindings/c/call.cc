@@ -16,6 +16,11 @@ int report(Handle* handle, int code, std::string_view message) noexcept {
   return code;
 }
 
+int report_fork(const Handle& handle) noexcept {
+  handle.failures().note_in_thread("this handle was inherited over fork(); open the store anew");
+  return KVSTORE_ERROR;
+}
+
 Outcome check_given(const void* pointer, const char* what) {
   return pointer != nullptr ? Outcome() : Outcome::error(std::string(what) + " is NULL");
 }

@@ -16,8 +16,12 @@ namespace lapse::c {
 // Notes a failure for kvstore_errmsg(); returns the code. Without a handle: `handle` is null.
 int report(Handle* handle, int code, std::string_view message) noexcept;
 
+// In a forked child.
+int report_fork(const Handle& handle) noexcept;
+
 template <typename Work>
 int run(Handle* handle, Work work) noexcept {
+  if (handle != nullptr && handle->forked()) return report_fork(*handle);
   try {
     const Outcome outcome = work();
     return outcome.ok() ? KVSTORE_OK : report(handle, outcome.code(), outcome.message());
@@ -44,6 +48,13 @@ int on_store(KVStore* kv, Work work) noexcept {
   if (kv == nullptr) return report(nullptr, KVSTORE_ERROR, "the handle is NULL");
   Handle& handle = *kv->default_family.handle;
   return run(&handle, [&]() -> Outcome { return work(handle); });
+}
+
+// What a caller closes. In a forked child it is left where it is: to destroy it would take locks that nobody there gives
+// back.
+template <typename T>
+void destroy(T* object, const Handle& handle) noexcept {
+  if (!handle.forked()) delete object;
 }
 
 inline KVColumnFamily* default_of(KVStore* kv) { return kv == nullptr ? nullptr : &kv->default_family; }

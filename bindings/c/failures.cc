@@ -37,15 +37,23 @@ const char* text(const std::string& message) { return message.empty() ? kNoMemor
 }  // namespace
 
 void Failures::note(std::string_view message) noexcept {
-  remember(&own_failure, id_, message);
+  note_in_thread(message);
   const std::lock_guard lock(mutex_);
   assign(&message_, message.empty() ? kNoMemory : message);
 }
 
+void Failures::note_in_thread(std::string_view message) const noexcept {
+  remember(&own_failure, id_, message);
+}
+
 void Failures::note_without_handle(std::string_view message) noexcept { remember(&orphan, 0, message); }
 
+const char* Failures::latest_in_thread() const noexcept {
+  return own_failure.any && own_failure.handle_id == id_ ? text(own_failure.message) : kNoError;
+}
+
 const char* Failures::latest() noexcept {
-  if (own_failure.any && own_failure.handle_id == id_) return text(own_failure.message);
+  if (own_failure.any && own_failure.handle_id == id_) return latest_in_thread();
   const std::lock_guard lock(mutex_);
   if (message_.empty()) return kNoError;
   assign(&shown_to_thread, message_);

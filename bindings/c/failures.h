@@ -20,10 +20,13 @@ class Failures {
 
   // Of a handle; without one, of this thread only.
   void note(std::string_view message) noexcept;
+  // The same, for nobody but this thread.
+  void note_in_thread(std::string_view message) const noexcept;
   static void note_without_handle(std::string_view message) noexcept;
 
   // Good until this thread's next call of one of these functions.
   const char* latest() noexcept;
+  const char* latest_in_thread() const noexcept;
   static const char* latest_without_handle() noexcept;
 
  private:

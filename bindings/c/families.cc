@@ -147,6 +147,8 @@ int kvstore_cf_list(KVStore* kv, char*** names, int* count) {
   return on_store(kv, [&](Handle& handle) { return list_families(handle, names, count); });
 }
 
-void kvstore_cf_close(KVColumnFamily* cf) { delete cf; }
+void kvstore_cf_close(KVColumnFamily* cf) {
+  if (cf != nullptr) destroy(cf, *cf->handle);
+}
 
 }  // extern "C"

@@ -8,7 +8,8 @@
 //  - Whatever holds a snapshot of the store is a Tenant, and is gone when the store is closed: else the file could not
 //    be opened again in this process.
 //
-// mutex_ is taken before tenants_mutex_, and the latter is held for moments only.
+// mutex_ is taken before tenants_mutex_, and the latter is held for moments only. In a forked child neither may ever come
+// free: there nothing is touched, and nothing destroyed.
 
 #pragma once
 
@@ -21,6 +22,7 @@
 #include <set>
 #include <string>
 
+#include "base/process.h"
 #include "bindings/c/failures.h"
 #include "bindings/c/outcome.h"
 #include "lapse/kvstore.h"
@@ -47,11 +49,15 @@ class Handle {
  public:
   Handle(Store store, bool read_only, std::chrono::milliseconds busy_timeout);
 
+  // Whether this is a child of the process that opened it. To be asked before anything else.
+  bool forked() const { return fork_generation() != opened_in_; }
+
   Store& store() { return store_; }
   Counters& counters() { return counters_; }
   void count_put(size_t bytes);
   void reset_counters();
   Failures& failures() { return failures_; }
+  const Failures& failures() const { return failures_; }
 
   // Runs `work` with the family as the calls of this handle see it: Outcome(const Reader&).
   template <typename Work>
@@ -137,6 +143,7 @@ class Handle {
   void end_transaction();
   void evict_tenants(bool all);
 
+  const uint64_t opened_in_ = fork_generation();
   Store store_;
   const bool read_only_;
   const std::chrono::milliseconds busy_timeout_;

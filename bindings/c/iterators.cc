@@ -16,6 +16,7 @@ KVIterator::~KVIterator() {
 }
 
 bool KVIterator::at_end() noexcept {
+  if (handle_->forked()) return true;
   const auto lock = lock_if_needed();
   return !rows_ || !rows_->valid();
 }
@@ -161,6 +162,8 @@ int kvstore_iterator_value(KVIterator* it, void** value, int* value_len) {
   return show(it, value, value_len, [](const lapse::Iterator& rows) { return rows.value(); });
 }
 
-void kvstore_iterator_close(KVIterator* it) { delete it; }
+void kvstore_iterator_close(KVIterator* it) {
+  if (it != nullptr) destroy(it, it->handle());
+}
 
 }  // extern "C"

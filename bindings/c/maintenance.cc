@@ -53,7 +53,7 @@ int kvstore_integrity_check(KVStore* kv, char** message) {
   clear_outputs(message);
   return on_store(kv, [&](Handle& handle) -> Outcome {
     const lapse::Status verified = handle.store().verify();
-    if (!verified.ok() && message != nullptr) {
+    if (verified.code() == lapse::StatusCode::kCorrupt && message != nullptr) {
       void* text = nullptr;
       int length = 0;
       KVSTORE_TRY(hand_out(verified.message(), &text, &length));

@@ -86,13 +86,17 @@ int kvstore_open_v2(const char* path, KVStore** out, const KVStoreConfig* config
 
 int kvstore_close(KVStore* kv) {
   if (kv == nullptr) return report(nullptr, KVSTORE_ERROR, "the handle is NULL");
+  Handle& handle = *kv->default_family.handle;
+  if (handle.forked()) return KVSTORE_OK;  // all that a child may do
   const std::unique_ptr<KVStore> owned(kv);
   // There is no handle to ask any more, so the message is this thread's.
-  return run(nullptr, [&]() -> Outcome { return kv->default_family.handle->close(); });
+  return run(nullptr, [&]() -> Outcome { return handle.close(); });
 }
 
 const char* kvstore_errmsg(KVStore* kv) {
-  return kv == nullptr ? Failures::latest_without_handle() : kv->default_family.handle->failures().latest();
+  if (kv == nullptr) return Failures::latest_without_handle();
+  Handle& handle = *kv->default_family.handle;
+  return handle.forked() ? handle.failures().latest_in_thread() : handle.failures().latest();
 }
 
 }  // extern "C"

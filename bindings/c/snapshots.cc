@@ -138,6 +138,8 @@ int kvstore_snapshot_now_ms(KVSnapshot* snapshot, int64_t* now_ms) {
   });
 }
 
-void kvstore_snapshot_close(KVSnapshot* snapshot) { delete snapshot; }
+void kvstore_snapshot_close(KVSnapshot* snapshot) {
+  if (snapshot != nullptr) destroy(snapshot, *snapshot->handle);
+}
 
 }  // extern "C"

@@ -18,7 +18,8 @@
  * What holds for every call:
  *
  *  - It returns KVSTORE_OK, or a code that says what to do, and kvstore_errmsg() says what happened. A call that failed
- *    has changed nothing, and its outputs are 0 and NULL. No C++ exception comes out of any.
+ *    has changed nothing (a purge: nothing in the batch of 256 keys at which it failed), and its outputs are 0 and NULL.
+ *    No C++ exception comes out of any.
  *  - A NULL handle, a NULL pointer or a negative length is KVSTORE_ERROR. Pointers that may be NULL are marked "or NULL".
  *  - Keys are up to 64 KiB, values up to 1 GiB, any bytes; a length of 0 is an ordinary key or value.
  *  - Times are milliseconds since 1970. A key with deadline D is visible at time t if and only if t < D: from then on every
@@ -30,7 +31,7 @@
  *
  * Processes: several handles on one file in one process work, each with its own transaction; they share what the first
  * one's config says about durability. A second process gets KVSTORE_BUSY. After fork() the child's handles are
- * KVSTORE_ERROR; it may only close them.
+ * KVSTORE_ERROR; it may only close them, which gives no memory back.
  *
  * The files are Lapse's own. SNKV's files are in the format of SQLite: kvstore_open() refuses them, and says so.
  */

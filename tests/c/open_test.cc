@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -156,6 +157,40 @@ TEST(COpen, InAForkedChildEveryCallIsAnError) {
                      (std::string(kvstore_errmsg(kv.get())).find("fork") == std::string::npos ? "1" : "0");
             }));
   EXPECT_EQ("v", get(kv.get(), "k"));
+}
+
+// Whatever lock a thread of the parent holds at that moment, nobody in the child will ever give it back.
+TEST(COpen, AForkWhileOthersWriteLeavesAChildThatAnswers) {
+  const TempDir dir;
+  KVStoreConfig config{};
+  config.syncLevel = KVSTORE_SYNC_FULL;
+  const auto kv = open_store(dir.file("my.db").c_str(), config);
+  put(kv.get(), "k", "v");
+  const auto iterator = [&] {
+    KVIterator* it = nullptr;
+    EXPECT_EQ(KVSTORE_OK, kvstore_iterator_create(kv.get(), &it));
+    return Owned<KVIterator>(it);
+  }();
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    while (!stop) put(kv.get(), "other", "value");
+  });
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_EQ("1 1 1 1 1 0", in_child([&] {
+                alarm(20);  // a hang ends here
+                KVStoreStats stats;
+                std::string codes = std::to_string(put(kv.get(), "k", "w"));
+                codes += " " + std::to_string(kvstore_begin(kv.get(), 1));
+                codes += " " + std::to_string(kvstore_stats(kv.get(), &stats));
+                codes += " " + std::to_string(kvstore_iterator_eof(iterator.get()));
+                const std::string why = kvstore_errmsg(kv.get());
+                codes += " " + std::to_string(why.find("fork") != std::string::npos ? 1 : 0);
+                kvstore_iterator_close(iterator.get());
+                return codes + " " + std::to_string(kvstore_close(kv.get()));
+              }));
+  }
+  stop = true;
+  writer.join();
 }
 
 TEST(COpen, SeveralHandlesOnOneFile) {
