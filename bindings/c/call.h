@@ -13,6 +13,26 @@
 
 namespace lapse::c {
 
+// ------------------------------------------------------------------------------------------- arguments
+
+// Outputs of a call that fails are 0 and NULL, so all begin so.
+template <typename... Outputs>
+void clear_outputs(Outputs*... outputs) noexcept {
+  ((outputs != nullptr ? void(*outputs = Outputs{}) : void()), ...);
+}
+
+template <typename T>
+void set_if_given(T* output, T value) noexcept {
+  if (output != nullptr) *output = value;
+}
+
+Outcome check_given(const void* pointer, const char* what);
+// What `data` and `length` stand for.
+Outcome take_bytes(const void* data, int length, const char* what, std::string_view* bytes);
+Outcome take_lifetime(int64_t expire_ms, Lifetime* lifetime);
+
+// ----------------------------------------------------------------------------------------------- calls
+
 // Notes a failure for kvstore_errmsg(); returns the code. Without a handle: `handle` is null.
 int report(Handle* handle, int code, std::string_view message) noexcept;
 
@@ -42,6 +62,16 @@ int on_family(KVColumnFamily* cf, Work work) noexcept {
   return run(&handle, [&]() -> Outcome { return work(handle, cf->family); });
 }
 
+// Runs Outcome(Handle&, Family&, std::string_view name): `name` is what the key's bytes are.
+template <typename Work>
+int on_key(KVColumnFamily* cf, const void* key, int key_len, Work work) noexcept {
+  return on_family(cf, [&](Handle& handle, Family& family) -> Outcome {
+    std::string_view name;
+    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
+    return work(handle, family, name);
+  });
+}
+
 // Runs Outcome(Handle&).
 template <typename Work>
 int on_store(KVStore* kv, Work work) noexcept {
@@ -58,24 +88,6 @@ void destroy(T* object, const Handle& handle) noexcept {
 }
 
 inline KVColumnFamily* default_of(KVStore* kv) { return kv == nullptr ? nullptr : &kv->default_family; }
-
-// ------------------------------------------------------------------------------------------- arguments
-
-// Outputs of a call that fails are 0 and NULL, so all begin so.
-template <typename... Outputs>
-void clear_outputs(Outputs*... outputs) noexcept {
-  ((outputs != nullptr ? void(*outputs = Outputs{}) : void()), ...);
-}
-
-template <typename T>
-void set_if_given(T* output, T value) noexcept {
-  if (output != nullptr) *output = value;
-}
-
-Outcome check_given(const void* pointer, const char* what);
-// What `data` and `length` stand for.
-Outcome take_bytes(const void* data, int length, const char* what, std::string_view* bytes);
-Outcome take_lifetime(int64_t expire_ms, Lifetime* lifetime);
 
 // --------------------------------------------------------------------------------------------- results
 

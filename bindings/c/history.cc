@@ -55,53 +55,50 @@ extern "C" {
 int kvstore_cf_get_at(KVColumnFamily* cf, const void* key, int key_len, int64_t at_ms, void** value,
                       int* value_len) {
   clear_outputs(value, value_len);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(value, "value"));
-    KVSTORE_TRY(check_given(value_len, "value_len"));
-    return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
-      const auto found = reader.get_at(name, at_ms);
-      if (!found.ok()) return found.status();
-      ++handle.counters().gets;
-      if (!*found) return Outcome::key_not_found();
-      handle.counters().bytes_read += (*found)->size();
-      return hand_out(**found, value, value_len);
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+                  KVSTORE_TRY(check_given(value, "value"));
+                  KVSTORE_TRY(check_given(value_len, "value_len"));
+                  return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
+                    const auto found = reader.get_at(name, at_ms);
+                    if (!found.ok()) return found.status();
+                    ++handle.counters().gets;
+                    if (!*found) return Outcome::key_not_found();
+                    handle.counters().bytes_read += (*found)->size();
+                    return hand_out(**found, value, value_len);
+                  });
+                });
 }
 
 int kvstore_cf_history(KVColumnFamily* cf, const void* key, int key_len, KVRevision** revisions, int* count) {
   clear_outputs(revisions, count);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(revisions, "revisions"));
-    KVSTORE_TRY(check_given(count, "count"));
-    return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
-      const lapse::Result<std::vector<lapse::Revision>> kept = reader.history(name);
-      if (!kept.ok()) return kept.status();
-      *revisions = to_block(*kept);
-      *count = to_int(kept->size());
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+                  KVSTORE_TRY(check_given(revisions, "revisions"));
+                  KVSTORE_TRY(check_given(count, "count"));
+                  return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
+                    const lapse::Result<std::vector<lapse::Revision>> kept = reader.history(name);
+                    if (!kept.ok()) return kept.status();
+                    *revisions = to_block(*kept);
+                    *count = to_int(kept->size());
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_restore(KVColumnFamily* cf, const void* key, int key_len, int64_t at_ms, int64_t expire_ms) {
-  return on_family(cf, [&](Handle& handle, lapse::Family& family) -> Outcome {
-    std::string_view name;
-    lapse::Lifetime lifetime;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(take_lifetime(expire_ms, &lifetime));
-    return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
-      const lapse::Result<bool> restored = keys.restore(name, at_ms, lifetime);
-      if (!restored.ok()) return restored.status();
-      if (!*restored) return Outcome::key_not_found();
-      ++handle.counters().puts;
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, lapse::Family& family, std::string_view name) -> Outcome {
+                  lapse::Lifetime lifetime;
+                  KVSTORE_TRY(take_lifetime(expire_ms, &lifetime));
+                  return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
+                    const lapse::Result<bool> restored = keys.restore(name, at_ms, lifetime);
+                    if (!restored.ok()) return restored.status();
+                    if (!*restored) return Outcome::key_not_found();
+                    ++handle.counters().puts;
+                    return {};
+                  });
+                });
 }
 
 // ------------------------------------------------------------------------------- on the default family

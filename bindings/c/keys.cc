@@ -12,49 +12,46 @@ int kvstore_cf_put(KVColumnFamily* cf, const void* key, int key_len, const void*
 
 int kvstore_cf_get(KVColumnFamily* cf, const void* key, int key_len, void** value, int* value_len) {
   clear_outputs(value, value_len);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(value, "value"));
-    KVSTORE_TRY(check_given(value_len, "value_len"));
-    return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
-      const auto found = reader.get(name);
-      if (!found.ok()) return found.status();
-      ++handle.counters().gets;
-      if (!*found) return Outcome::key_not_found();
-      handle.counters().bytes_read += (*found)->size();
-      return hand_out(**found, value, value_len);
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+                  KVSTORE_TRY(check_given(value, "value"));
+                  KVSTORE_TRY(check_given(value_len, "value_len"));
+                  return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
+                    const auto found = reader.get(name);
+                    if (!found.ok()) return found.status();
+                    ++handle.counters().gets;
+                    if (!*found) return Outcome::key_not_found();
+                    handle.counters().bytes_read += (*found)->size();
+                    return hand_out(**found, value, value_len);
+                  });
+                });
 }
 
 int kvstore_cf_delete(KVColumnFamily* cf, const void* key, int key_len) {
-  return on_family(cf, [&](Handle& handle, lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
-      const lapse::Result<bool> erased = keys.erase(name);
-      if (!erased.ok()) return erased.status();
-      if (!*erased) return Outcome::key_not_found();
-      ++handle.counters().deletes;
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, lapse::Family& family, std::string_view name) -> Outcome {
+                  return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
+                    const lapse::Result<bool> erased = keys.erase(name);
+                    if (!erased.ok()) return erased.status();
+                    if (!*erased) return Outcome::key_not_found();
+                    ++handle.counters().deletes;
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_exists(KVColumnFamily* cf, const void* key, int key_len, int* exists) {
   clear_outputs(exists);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(exists, "exists"));
-    return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
-      const lapse::Result<bool> found = reader.exists(name);
-      if (!found.ok()) return found.status();
-      *exists = *found ? 1 : 0;
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+                  KVSTORE_TRY(check_given(exists, "exists"));
+                  return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
+                    const lapse::Result<bool> found = reader.exists(name);
+                    if (!found.ok()) return found.status();
+                    *exists = *found ? 1 : 0;
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_clear(KVColumnFamily* cf) {

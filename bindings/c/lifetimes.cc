@@ -15,123 +15,117 @@ int64_t kvstore_now_ms(void) {
 
 int kvstore_cf_put_ttl(KVColumnFamily* cf, const void* key, int key_len, const void* value, int value_len,
                        int64_t expire_ms) {
-  return on_family(cf, [&](Handle& handle, lapse::Family& family) -> Outcome {
-    std::string_view name;
-    std::string_view content;
-    lapse::Lifetime lifetime;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(take_bytes(value, value_len, "value", &content));
-    KVSTORE_TRY(take_lifetime(expire_ms, &lifetime));
-    return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
-      KVSTORE_TRY(keys.put(name, content, lifetime));
-      handle.count_put(name.size() + content.size());
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, lapse::Family& family, std::string_view name) -> Outcome {
+                  std::string_view content;
+                  lapse::Lifetime lifetime;
+                  KVSTORE_TRY(take_bytes(value, value_len, "value", &content));
+                  KVSTORE_TRY(take_lifetime(expire_ms, &lifetime));
+                  return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
+                    KVSTORE_TRY(keys.put(name, content, lifetime));
+                    handle.count_put(name.size() + content.size());
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_put_if_absent(KVColumnFamily* cf, const void* key, int key_len, const void* value,
                              int value_len, int64_t expire_ms, int* inserted) {
   clear_outputs(inserted);
-  return on_family(cf, [&](Handle& handle, lapse::Family& family) -> Outcome {
-    std::string_view name;
-    std::string_view content;
-    lapse::Lifetime lifetime;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(take_bytes(value, value_len, "value", &content));
-    KVSTORE_TRY(take_lifetime(expire_ms, &lifetime));
-    return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
-      const lapse::Result<bool> written = keys.put_if_absent(name, content, lifetime);
-      if (!written.ok()) return written.status();
-      if (*written) handle.count_put(name.size() + content.size());
-      set_if_given(inserted, *written ? 1 : 0);
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, lapse::Family& family, std::string_view name) -> Outcome {
+                  std::string_view content;
+                  lapse::Lifetime lifetime;
+                  KVSTORE_TRY(take_bytes(value, value_len, "value", &content));
+                  KVSTORE_TRY(take_lifetime(expire_ms, &lifetime));
+                  return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
+                    const lapse::Result<bool> written = keys.put_if_absent(name, content, lifetime);
+                    if (!written.ok()) return written.status();
+                    if (*written) handle.count_put(name.size() + content.size());
+                    set_if_given(inserted, *written ? 1 : 0);
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_get_ttl(KVColumnFamily* cf, const void* key, int key_len, void** value, int* value_len,
                        int64_t* remaining_ms) {
   clear_outputs(value, value_len, remaining_ms);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(value, "value"));
-    KVSTORE_TRY(check_given(value_len, "value_len"));
-    return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
-      const auto entry = reader.get_entry(name);
-      if (!entry.ok()) return entry.status();
-      ++handle.counters().gets;
-      if (!*entry) return Outcome::key_not_found();
-      handle.counters().bytes_read += (*entry)->value.size();
-      KVSTORE_TRY(hand_out((*entry)->value, value, value_len));
-      set_if_given(remaining_ms, to_remaining_ms((*entry)->left));
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+                  KVSTORE_TRY(check_given(value, "value"));
+                  KVSTORE_TRY(check_given(value_len, "value_len"));
+                  return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
+                    const auto entry = reader.get_entry(name);
+                    if (!entry.ok()) return entry.status();
+                    ++handle.counters().gets;
+                    if (!*entry) return Outcome::key_not_found();
+                    handle.counters().bytes_read += (*entry)->value.size();
+                    KVSTORE_TRY(hand_out((*entry)->value, value, value_len));
+                    set_if_given(remaining_ms, to_remaining_ms((*entry)->left));
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_ttl_remaining(KVColumnFamily* cf, const void* key, int key_len, int64_t* remaining_ms) {
   clear_outputs(remaining_ms);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(remaining_ms, "remaining_ms"));
-    return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
-      const auto left = reader.ttl(name);
-      if (!left.ok()) return left.status();
-      if (!*left) return Outcome::key_not_found();
-      *remaining_ms = to_remaining_ms(**left);
-      return {};
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+                  KVSTORE_TRY(check_given(remaining_ms, "remaining_ms"));
+                  return handle.read(family, [&](const lapse::Reader& reader) -> Outcome {
+                    const auto left = reader.ttl(name);
+                    if (!left.ok()) return left.status();
+                    if (!*left) return Outcome::key_not_found();
+                    *remaining_ms = to_remaining_ms(**left);
+                    return {};
+                  });
+                });
 }
 
 int kvstore_cf_ttl(KVColumnFamily* cf, const void* key, int key_len, int64_t* seconds) {
   clear_outputs(seconds);
-  return on_family(cf, [&](Handle& handle, const lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    KVSTORE_TRY(check_given(seconds, "seconds"));
-    return handle.read_one_moment(family, [&](const lapse::Reader& reader) -> Outcome {
-      const auto left = reader.ttl(name);
-      if (!left.ok()) return left.status();
-      if (*left) {
-        *seconds = **left == lapse::kForever ? -1 : std::chrono::ceil<std::chrono::seconds>(**left).count();
-        return {};
-      }
-      const lapse::Result<bool> lapsed = reader.lapsed(name);
-      if (!lapsed.ok()) return lapsed.status();
-      return *lapsed ? Outcome() : Outcome::key_not_found();
-    });
-  });
+  return on_key(
+      cf, key, key_len, [&](Handle& handle, const lapse::Family& family, std::string_view name) -> Outcome {
+        KVSTORE_TRY(check_given(seconds, "seconds"));
+        return handle.read_one_moment(family, [&](const lapse::Reader& reader) -> Outcome {
+          const auto left = reader.ttl(name);
+          if (!left.ok()) return left.status();
+          if (*left) {
+            *seconds =
+                **left == lapse::kForever ? -1 : std::chrono::ceil<std::chrono::seconds>(**left).count();
+            return {};
+          }
+          const lapse::Result<bool> lapsed = reader.lapsed(name);
+          if (!lapsed.ok()) return lapsed.status();
+          return *lapsed ? Outcome() : Outcome::key_not_found();
+        });
+      });
 }
 
 int kvstore_cf_expire(KVColumnFamily* cf, const void* key, int key_len, int64_t expire_ms) {
-  return on_family(cf, [&](Handle& handle, lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
-      const lapse::Result<bool> changed = keys.expire_at(name, expire_ms);
-      if (!changed.ok()) return changed.status();
-      return *changed ? Outcome() : Outcome::key_not_found();
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, lapse::Family& family, std::string_view name) -> Outcome {
+                  return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
+                    const lapse::Result<bool> changed = keys.expire_at(name, expire_ms);
+                    if (!changed.ok()) return changed.status();
+                    return *changed ? Outcome() : Outcome::key_not_found();
+                  });
+                });
 }
 
 int kvstore_cf_persist(KVColumnFamily* cf, const void* key, int key_len) {
-  return on_family(cf, [&](Handle& handle, lapse::Family& family) -> Outcome {
-    std::string_view name;
-    KVSTORE_TRY(take_bytes(key, key_len, "key", &name));
-    return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
-      const lapse::Result<bool> changed = keys.persist(name);
-      if (!changed.ok()) return changed.status();
-      if (*changed) return {};
-      const lapse::Result<bool> is_there = keys.exists(name);  // and permanent already
-      if (!is_there.ok()) return is_there.status();
-      return *is_there ? Outcome() : Outcome::key_not_found();
-    });
-  });
+  return on_key(cf, key, key_len,
+                [&](Handle& handle, lapse::Family& family, std::string_view name) -> Outcome {
+                  return handle.write(family, [&](lapse::Keyspace& keys) -> Outcome {
+                    const lapse::Result<bool> changed = keys.persist(name);
+                    if (!changed.ok()) return changed.status();
+                    if (*changed) return {};
+                    const lapse::Result<bool> is_there = keys.exists(name);  // and permanent already
+                    if (!is_there.ok()) return is_there.status();
+                    return *is_there ? Outcome() : Outcome::key_not_found();
+                  });
+                });
 }
 
 // ------------------------------------------------------------------------------- on the default family
