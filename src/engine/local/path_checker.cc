@@ -11,14 +11,14 @@ namespace lapse::engine {
 Status PathChecker::check_erase(std::string_view key) {
   if (tree_->root_.page == kNoPage) return Status();
   LAPSE_TRY(find_leaf(key));
-  LAPSE_TRY_ASSIGN(const std::optional<size_t> value_bytes, check_old_value(key));
+  LAPSE_TRY_ASSIGN(const std::optional<OldValue> old, check_old_value(key));
   const Step& leaf = path_[tree_->root_.depth - 1];
-  if (value_bytes) leaf.checked->erased_bytes += even(kNodeHeader + key.size() + *value_bytes) + kSlotBytes;
+  if (old) leaf.checked->erased_bytes += even(kNodeHeader + key.size() + old->bytes) + kSlotBytes;
   // liblmdb merges a leaf that is below a quarter full; this is a little above that.
   const size_t full_enough = (tree_->page_bytes_ - kPageHeader) * 3 / 10;
-  if (leaf.checked->fill_is_known && used_bytes(leaf) >= leaf.checked->erased_bytes + full_enough)
-    return Status();
-  return check_neighbours();
+  const bool is_full_enough =
+      leaf.checked->fill_is_known && used_bytes(leaf) >= leaf.checked->erased_bytes + full_enough;
+  return is_full_enough && !(old && old->is_last) ? Status() : check_neighbours();
 }
 
 Status PathChecker::check_seek(std::string_view key) {
@@ -32,12 +32,12 @@ Status PathChecker::check_seek(std::string_view key) {
 Status PathChecker::check_put(std::string_view key, size_t value_bytes) {
   if (tree_->root_.page == kNoPage) return Status();
   LAPSE_TRY(find_leaf(key));
-  LAPSE_TRY_ASSIGN(const std::optional<size_t> old_bytes, check_old_value(key));
+  LAPSE_TRY_ASSIGN(const std::optional<OldValue> old, check_old_value(key));
   const bool inlined = kNodeHeader + key.size() + value_bytes <= tree_->max_node_bytes();
   const size_t new_bytes = inlined ? value_bytes : kBigValueBytes;
-  if (old_bytes == new_bytes) return Status();
+  if (old && old->bytes == new_bytes) return Status();
   path_[tree_->root_.depth - 1].checked->fill_is_known = false;
-  return new_bytes < old_bytes.value_or(0) ? check_neighbours() : Status();
+  return old && new_bytes < old->bytes ? check_neighbours() : Status();
 }
 
 Status PathChecker::find_leaf(std::string_view key) {
@@ -150,23 +150,27 @@ bool PathChecker::step_aside(Path* path, unsigned* level, Side side) {
   return false;
 }
 
-// How much room the key's value takes in the leaf; nothing if it is not there. If it is long, its run is
-// checked: liblmdb frees as many pages as the run claims to have.
-Result<std::optional<size_t>> PathChecker::check_old_value(std::string_view key) {
+// Nothing if it is not there. If it is long, its run is checked: liblmdb frees as many pages as the run
+// claims to have.
+Result<std::optional<PathChecker::OldValue>> PathChecker::check_old_value(std::string_view key) {
   const Step& leaf = path_[tree_->root_.depth - 1];
   bool found = false;
   unsigned slot = 0;
   if (!tree_->leaf_slot(leaf.page, leaf.count, key, &slot, &found)) {
     return tree_->describe(leaf.number, PageTree::Kind::kLeaf);
   }
-  if (!found) return std::optional<size_t>();
+  if (!found) return std::optional<OldValue>();
   const char* node = leaf.page + slot_of(leaf.page, slot);
-  if (node_flags_of(node) != kBigValue) return std::optional<size_t>(value_bytes_of(node));
+  OldValue old{.bytes = kBigValueBytes, .is_last = slot + 1 == leaf.count};
+  if (node_flags_of(node) != kBigValue) {
+    old.bytes = value_bytes_of(node);
+    return std::optional(old);
+  }
   LAPSE_TRY(tree_->check_run(leaf.number, node));
   const auto first = load_le<uint64_t>(value_bytes_at(node));
   const uint64_t pages = tree_->run_pages(first);
   for (uint64_t page = first; page < first + pages; ++page) LAPSE_TRY(check_not_free(page));
-  return std::optional<size_t>(kBigValueBytes);
+  return std::optional(old);
 }
 
 Status PathChecker::check_not_free(uint64_t page) const {

@@ -2,10 +2,11 @@
 //
 // Everything that liblmdb may touch then is checked as thoroughly as check_tree() does it: the
 // pages on the path, and the overflow run of the key's present value; and if the leaf may have become so
-// empty that liblmdb merges it, also the neighbours at each level, below a neighbouring branch its
-// lowest leaf, whose first key is looked up, and beyond a neighbouring leaf, while they are so empty
-// that they may be merged too, the next ones. A page is checked once, and keys that arrive in order
-// cost little more than the search in their leaf.
+// empty that liblmdb merges it, or has lost its last entry, so that the cursor steps to the next leaf,
+// also the neighbours at each level, below a neighbouring branch its lowest leaf, whose first key is
+// looked up, and beyond a neighbouring leaf, while they are so empty that they may be merged too, the
+// next ones. A page is checked once, and keys that arrive in order cost little more than the search in
+// their leaf.
 //
 // How full a leaf is by now is known as long as only erases were let loose on it: what it held, less what
 // they took. A put may have split it, and a merge beside it may have moved entries: from then on each
@@ -66,7 +67,12 @@ class PathChecker {
   static bool step_aside(Path* path, unsigned* level, Side side);
   Status visit_child(Path* path, unsigned level);
   Status visit(Step* step, unsigned level);
-  Result<std::optional<size_t>> check_old_value(std::string_view key);
+  // A key's value, as the tree has it.
+  struct OldValue {
+    size_t bytes = 0;  // the room that it takes in the leaf
+    bool is_last = false;
+  };
+  Result<std::optional<OldValue>> check_old_value(std::string_view key);
   size_t used_bytes(const Step& leaf) const;
   Status check_not_free(uint64_t page) const;
 
