@@ -1,8 +1,6 @@
 // Opening, closing, and what went wrong.
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,28 +34,13 @@ Outcome take_config(const KVStoreConfig* config, Options* options) {
   return {};
 }
 
-bool is_sqlite_file(const char* path) {
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  std::array<char, kMagic.size()> start{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(start.data(), start.size()) && std::string_view(start.data(), start.size()) == kMagic;
-}
-
-Outcome explain(const char* path, const Status& refused) {
-  if (refused.code() == StatusCode::kBusy || !is_sqlite_file(path)) return refused;
-  return Outcome::error(
-      std::string(path) +
-      ": a file in the format of SQLite, which is what SNKV writes. Lapse cannot read SNKV's "
-      "database files; read this one with SNKV and put its keys into a new store");
-}
-
 Outcome open(const char* path, const KVStoreConfig* config, KVStore** out) {
   KVSTORE_TRY(check_given(out, "out"));
   Options options;
   KVSTORE_TRY(take_config(config, &options));
   const bool in_memory = path == nullptr || std::string_view(path) == ":memory:";
   Result<Store> store = in_memory ? Store::open_in_memory(options) : Store::open(path, options);
-  if (!store.ok()) return in_memory ? Outcome(store.status()) : explain(path, store.status());
+  if (!store.ok()) return store.status();
   Result<Family> family = store->family("default");
   if (!family.ok()) return family.status();
   auto handle = std::make_shared<Handle>(std::move(*store), options.read_only, options.busy_timeout);

@@ -1,6 +1,8 @@
 #include "lapse/store.h"
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 
 #include "base/quietly.h"
 #include "base/try.h"
@@ -48,6 +50,21 @@ engine::LocalOptions local_options(const Options& options) {
   local.max_transaction_bytes = options.max_transaction_bytes;
   local.verify_checksums = options.verify_checksums;
   return local;
+}
+
+bool is_sqlite_file(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::array<char, kMagic.size()> start{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), start.size()) && std::string_view(start.data(), start.size()) == kMagic;
+}
+
+// Many come with a file that SNKV wrote: they had better be told what it is than that it is no store.
+Status explain(const std::string& path, const Status& refused) {
+  if (refused.code() == StatusCode::kBusy || !is_sqlite_file(path)) return refused;
+  return invalid(path +
+                 ": a file in the format of SQLite, which is what SNKV writes. Lapse cannot read SNKV's "
+                 "database files; read this one with SNKV and put its keys into a new store");
 }
 
 // Runs `work` in a transaction of its own, for changes of the catalog.
@@ -108,8 +125,9 @@ Result<Store> internal::StoreOpener::open(std::unique_ptr<engine::Engine> engine
 
 Result<Store> Store::open(const std::string& path, const Options& options) {
   LAPSE_TRY(check_options(options));
-  LAPSE_TRY_ASSIGN(auto engine, engine::open_local(path, local_options(options)));
-  return open_on_engine(std::move(engine), options);
+  Result<std::unique_ptr<engine::Engine>> engine = engine::open_local(path, local_options(options));
+  if (!engine.ok()) return explain(path, engine.status());
+  return open_on_engine(*std::move(engine), options);
 }
 
 Result<Store> Store::open_in_memory(const Options& options) {

@@ -284,6 +284,14 @@ TEST_F(BadInput, OpeningWhatIsNoStore) {
   EXPECT_FALSE(Store::open("").ok());
 }
 
+TEST_F(BadInput, OpeningAFileOfSnkvSaysWhatItIs) {
+  const std::string content = std::string("SQLite format 3\0", 16) + std::string(8176, '\1');
+  std::ofstream(dir_.file("snkv.db"), std::ios::binary) << content;
+  EXPECT_COMPLAINT(kInvalidArgument, Store::open(dir_.file("snkv.db")), "which is what SNKV writes");
+  std::ifstream in(dir_.file("snkv.db"), std::ios::binary);
+  EXPECT_EQ(content, std::string(std::istreambuf_iterator<char>(in), {})) << "the file is untouched";
+}
+
 TEST_F(BadInput, OptionsThatMakeNoSense) {
   auto open_with = [&](auto change) {
     Options options;

@@ -241,7 +241,7 @@ def test_errmsg_says_what_happened(kv):
 def test_opening_what_cannot_be_opened(tmp_path):
     junk = tmp_path / "junk.db"
     junk.write_bytes(b"SQLite format 3\0" + bytes(4096))
-    with pytest.raises(lapse.Error):
+    with pytest.raises(lapse.InvalidArgumentError, match="which is what SNKV writes"):
         lapse.KVStore(junk)
     assert junk.read_bytes().startswith(b"SQLite")
     with pytest.raises(lapse.Error):
