@@ -38,6 +38,11 @@ Status check_options(const Options& options) {
   return internal::check_family_options(options.default_family);
 }
 
+// The system would take what stands before the NUL for the path: another file.
+Status check_path(const std::string& path) {
+  return path.find('\0') == std::string::npos ? Status() : invalid("a path cannot have a NUL in it");
+}
+
 engine::LocalOptions local_options(const Options& options) {
   engine::LocalOptions local;
   local.create_if_missing = options.create_if_missing;
@@ -124,6 +129,7 @@ Result<Store> internal::StoreOpener::open(std::unique_ptr<engine::Engine> engine
 }
 
 Result<Store> Store::open(const std::string& path, const Options& options) {
+  LAPSE_TRY(check_path(path));
   LAPSE_TRY(check_options(options));
   Result<std::unique_ptr<engine::Engine>> engine = engine::open_local(path, local_options(options));
   if (!engine.ok()) return explain(path, engine.status());
@@ -387,7 +393,10 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
 
 Status Store::sync() { return scope_->engine().sync(); }
 Status Store::checkpoint() { return scope_->engine().checkpoint(); }
-Status Store::compact_to(const std::string& path) const { return scope_->engine().compact_to(path); }
+Status Store::compact_to(const std::string& path) const {
+  LAPSE_TRY(check_path(path));
+  return scope_->engine().compact_to(path);
+}
 
 Status Store::verify() const {
   LAPSE_TRY(scope_->engine().verify());

@@ -292,6 +292,13 @@ TEST_F(BadInput, OpeningAFileOfSnkvSaysWhatItIs) {
   EXPECT_EQ(content, std::string(std::istreambuf_iterator<char>(in), {})) << "the file is untouched";
 }
 
+TEST_F(BadInput, APathWithANulIsNotCutShort) {
+  const std::string path = dir_.file("cut") + std::string("\0short.db", 9);
+  EXPECT_COMPLAINT(kInvalidArgument, Store::open(path), "NUL");
+  EXPECT_COMPLAINT(kInvalidArgument, store().compact_to(path), "NUL");
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("cut")));
+}
+
 TEST_F(BadInput, OptionsThatMakeNoSense) {
   auto open_with = [&](auto change) {
     Options options;

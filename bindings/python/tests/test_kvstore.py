@@ -244,6 +244,9 @@ def test_opening_what_cannot_be_opened(tmp_path):
     with pytest.raises(lapse.InvalidArgumentError, match="which is what SNKV writes"):
         lapse.KVStore(junk)
     assert junk.read_bytes().startswith(b"SQLite")
+    with pytest.raises(lapse.InvalidArgumentError, match="NUL"):
+        lapse.KVStore(str(tmp_path / "cut") + "\0short.db")
+    assert not (tmp_path / "cut").exists()
     with pytest.raises(lapse.Error):
         lapse.KVStore(tmp_path / "no" / "such" / "folder.db")
     with pytest.raises(ValueError):
