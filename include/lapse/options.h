@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "lapse/clock.h"
@@ -78,6 +79,9 @@ struct Options {
 
   // How long a single write waits for another transaction to end before it is kBusy.
   std::chrono::milliseconds busy_timeout = kForever;
+  // Asked every 100 ms or so while a write or begin() waits for another transaction to end, in the thread that waits and
+  // with nothing locked. False: it is kBusy now. For hosts that have signals to look after.
+  std::function<bool()> keep_waiting = {};
   // How many due keys of the same family each write transaction also removes.
   uint32_t sweep_per_write = 0;
 

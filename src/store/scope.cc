@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <new>
 
+#include "base/clock.h"
 #include "base/try.h"
 #include "store/history.h"
 #include "store/visibility.h"
 
 namespace lapse::internal {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kWaitSlice{100};  // nobody notices that a signal was so late
+
+}  // namespace
 
 // -------------------------------------------------------------------------------------------- ReadView
 
@@ -50,6 +59,23 @@ Entry to_entry(const Row& row, int64_t now_ms) {
 }
 
 // ----------------------------------------------------------------------------------------------- Scope
+
+Result<std::unique_ptr<engine::Transaction>> Scope::begin(milliseconds timeout) const {
+  if (!options_.keep_waiting) return engine_->begin(timeout);
+  const Stopwatch stopwatch;
+  const auto waited = [&] { return milliseconds(stopwatch.elapsed_us() / 1000); };
+  for (milliseconds before(0);; before = waited()) {
+    const milliseconds slice = std::clamp(timeout - before, milliseconds(0), kWaitSlice);
+    auto begun = engine_->begin(slice);
+    if (begun.ok() || begun.status().code() != StatusCode::kBusy) return begun;
+    if (waited() < before + slice || timeout <= kWaitSlice) return begun;  // or it would wait for itself
+    if (waited() >= timeout)
+      return Status(StatusCode::kBusy,
+                    "another transaction is open; waited " + std::to_string(timeout.count()) + " ms");
+    if (!options_.keep_waiting())
+      return Status(StatusCode::kBusy, "another transaction is open; the waiting for it was called off");
+  }
+}
 
 Status Scope::check_family(const Family& family) const {
   if (family.store == state_.get()) return {};
@@ -95,7 +121,7 @@ Result<ReadView> AutoScope::read(const std::shared_ptr<Family>& family) {
 Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) {
   LAPSE_TRY(check_family(*family));
   for (;;) {
-    LAPSE_TRY_ASSIGN(auto engine_transaction, engine_->begin(options_.busy_timeout));
+    LAPSE_TRY_ASSIGN(auto engine_transaction, begin(options_.busy_timeout));
     WriteTransaction transaction(state_.get(), std::move(engine_transaction), manner.now_ms);
     LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
     if (manner.sweeps) LAPSE_TRY(sweep(&writer));

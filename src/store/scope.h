@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -105,6 +106,9 @@ class Scope {
   // Removes keys that were found expired at `now_ms`, if the writer is free and nothing has to be waited for.
   virtual void remove_expired(const std::shared_ptr<Family>& /*family*/,
                               const std::vector<ExpiredKey>& /*keys*/, int64_t /*now_ms*/) {}
+
+  // The writer's place. Waits for it for `timeout`, or until Options::keep_waiting says no.
+  Result<std::unique_ptr<engine::Transaction>> begin(std::chrono::milliseconds timeout) const;
 
   engine::Engine& engine() const { return *engine_; }
   StoreState& state() const { return *state_; }

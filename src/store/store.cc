@@ -75,7 +75,7 @@ Status explain(const std::string& path, const Status& refused) {
 // Runs `work` in a transaction of its own, for changes of the catalog.
 template <typename Work>
 Status change_catalog(internal::Scope* scope, Work work) {
-  LAPSE_TRY_ASSIGN(auto engine_transaction, scope->engine().begin(scope->options().busy_timeout));
+  LAPSE_TRY_ASSIGN(auto engine_transaction, scope->begin(scope->options().busy_timeout));
   WriteTransaction transaction(&scope->state(), std::move(engine_transaction));
   LAPSE_TRY(work(transaction));
   return finish_transaction(&transaction).status();
@@ -251,7 +251,7 @@ Status Store::swap_families(std::string_view a, std::string_view b) {
 // ---------------------------------------------------------------------------- transactions, snapshots
 
 Result<Transaction> Store::begin(milliseconds timeout) {
-  LAPSE_TRY_ASSIGN(auto engine_transaction, scope_->engine().begin(timeout));
+  LAPSE_TRY_ASSIGN(auto engine_transaction, scope_->begin(timeout));
   return Transaction(std::make_shared<TransactionScope>(scope_, std::move(engine_transaction)), family_);
 }
 

@@ -1,5 +1,6 @@
 // Transactions, snapshots, update, view and write batches.
 
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -314,6 +315,24 @@ TEST_P(Transactions, OfAnotherThreadIsWaitedForAsLongAsAsked) {
     EXPECT_CODE(kBusy, store().begin(1ms));
     EXPECT_CODE(kBusy, store().put("key", "value"));
     EXPECT_EQ(std::nullopt, get(store(), "key")) << "readers wait for nobody";
+  }).join();
+  transaction.rollback();
+  EXPECT_OK(store().put("key", "value"));
+}
+
+TEST_P(Transactions, WhoWaitsIsAskedWhetherToGoOn) {
+  std::atomic<int> asked = 0;
+  options_.keep_waiting = [&] { return ++asked % 2 != 0; };
+  Transaction transaction = must(store().begin());
+  EXPECT_CODE(kBusy, store().put("key", "value")) << "at once, as it is this thread's own";
+  EXPECT_EQ(0, asked);
+  std::thread([&] {
+    EXPECT_CODE(kBusy, store().put("key", "value"));
+    EXPECT_EQ(2, asked);
+    EXPECT_CODE(kBusy, store().create_family("f"));
+    EXPECT_EQ(4, asked);
+    EXPECT_CODE(kBusy, store().begin(1ms)) << "too short a time to be asked";
+    EXPECT_EQ(4, asked);
   }).join();
   transaction.rollback();
   EXPECT_OK(store().put("key", "value"));
