@@ -496,9 +496,14 @@ void configure(StoreHandle& self, const std::string& name, const py::dict& polic
 std::shared_ptr<SnapshotHandle> snapshot(StoreHandle& self, const py::object& at) {
   std::optional<int64_t> at_ms;
   if (!at.is_none()) at_ms = to_moment_ms(at);
-  Snapshot taken =
-      self.whole([&](Store& store) { return at_ms ? store.snapshot_at(*at_ms) : store.snapshot(); });
-  return std::make_shared<SnapshotHandle>(self.shared(), std::make_shared<const Snapshot>(std::move(taken)));
+  return self.whole([&](Store& store) -> Result<std::shared_ptr<SnapshotHandle>> {
+    Result<Snapshot> taken = at_ms ? store.snapshot_at(*at_ms) : store.snapshot();
+    if (!taken.ok()) return taken.status();
+    auto handle = std::make_shared<SnapshotHandle>(self.shared(),
+                                                   std::make_shared<const Snapshot>(*std::move(taken)));
+    self.shared()->add(handle);
+    return handle;
+  });
 }
 
 // For the calls below that need no Result.
@@ -669,18 +674,26 @@ std::shared_ptr<const Snapshot> SnapshotHandle::held() const {
 }
 
 std::shared_ptr<SnapshotHandle> SnapshotHandle::in(const KeyspaceHandle& family) const {
-  auto other = std::make_shared<SnapshotHandle>(usable(), held());
+  const auto store = usable();
+  const Use use(*store);
+  auto other = std::make_shared<SnapshotHandle>(store, held());
   other->family_ = family.family_;
+  store->add(other);
   return other;
 }
 
 int64_t SnapshotHandle::now_ms() const {
-  (void)usable();
+  const auto store = usable();
+  const Use use(*store);
   return held()->now_ms();
 }
 
 void SnapshotHandle::close() {
   store_->check_usable();
+  let_go();
+}
+
+void SnapshotHandle::let_go() {
   const std::lock_guard lock(mutex_);
   snapshot_.reset();
 }

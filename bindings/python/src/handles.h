@@ -32,6 +32,7 @@ class ReaderHandle {
   auto read_on(Call call) {
     const auto store = usable();
     const py::gil_scoped_release release;
+    const Use use(*store);
     using Returned = decltype(call(std::declval<const Reader&>(), std::declval<const Ground&>()));
     std::optional<Returned> result;
     visit([&](const Reader& reader, const Ground& ground) { result.emplace(call(reader, ground)); });
@@ -63,6 +64,7 @@ class KeyspaceHandle : public ReaderHandle {
   auto write(Call call) {
     const auto store = usable();
     const py::gil_scoped_release release;
+    const Use use(*store);
     if (const auto scope = store->scope()) {
       if (!scope->transaction)
         store->fail(
@@ -95,6 +97,7 @@ class StoreHandle final : public KeyspaceHandle {
   auto whole(Call call) {
     const auto store = usable();
     const py::gil_scoped_release release;
+    const Use use(*store);
     return store->take(call(store->store()));
   }
 
@@ -108,14 +111,18 @@ class FamilyHandle final : public KeyspaceHandle {
   void close() { closed_ = true; }
 };
 
-class SnapshotHandle final : public ReaderHandle {
+class SnapshotHandle final : public ReaderHandle, public Dependent {
  public:
   SnapshotHandle(std::shared_ptr<OpenStore> store, std::shared_ptr<const Snapshot> snapshot)
       : ReaderHandle(std::move(store)), snapshot_(std::move(snapshot)) {}
+  ~SnapshotHandle() override { store_->remove(this); }
+  SnapshotHandle(const SnapshotHandle&) = delete;
+  SnapshotHandle& operator=(const SnapshotHandle&) = delete;
 
   std::shared_ptr<SnapshotHandle> in(const KeyspaceHandle& family) const;
   int64_t now_ms() const;
   void close();
+  void let_go() override;
 
  protected:
   void visit(const Visitor& visitor) override;

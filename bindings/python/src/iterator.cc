@@ -24,9 +24,13 @@ class IteratorHandle final : public Dependent {
   IteratorHandle(std::shared_ptr<OpenStore> store, Ground ground, Iterator iterator, bool reverse)
       : store_(std::move(store)),
         ground_(std::move(ground)),
+        scope_(ground_.scope.get()),
         reverse_(reverse),
         batch_limit_(1),
         iterator_(std::move(iterator)) {}
+  ~IteratorHandle() override { store_->remove(this); }
+  IteratorHandle(const IteratorHandle&) = delete;
+  IteratorHandle& operator=(const IteratorHandle&) = delete;
 
   bool reverse() const { return reverse_; }
 
@@ -83,10 +87,12 @@ class IteratorHandle final : public Dependent {
     ground_ = {};
   }
 
+  bool lives_in(const ThreadScope& scope) const override { return scope_ == &scope; }
+
  private:
   template <typename Work>
   std::invoke_result_t<Work> locked(Work work) {
-    store_->check_usable();
+    const Use use(*store_);
     const std::lock_guard lock(mutex_);
     if (!iterator_) fail("the iterator is closed, or its transaction has ended");
     if (ground_.scope && ground_.scope->transaction && ground_.scope->owner != this_thread())
@@ -138,6 +144,7 @@ class IteratorHandle final : public Dependent {
 
   const std::shared_ptr<OpenStore> store_;
   Ground ground_;  // declared before the iterator: it must outlive it
+  const ThreadScope* const scope_;  // as a name, also when it is gone
   const bool reverse_;
 
   std::mutex mutex_;  // Python may hand an iterator to several threads
@@ -211,7 +218,7 @@ py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::ha
     Result<Iterator> iterator = reader.iterate(options);
     if (!iterator.ok()) return iterator.status();
     Self self(new IteratorHandle(store, ground, *std::move(iterator), reverse), release_without_gil);
-    if (ground.scope) ground.scope->dependents.push_back(self);
+    store->add(self);
     return self;
   });
   return py::cast(std::move(made));

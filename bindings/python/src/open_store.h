@@ -4,6 +4,8 @@
 // Rules that keep it from deadlocks and damage:
 //  - Nothing here needs the GIL, and nothing here asks for it while a mutex is held.
 //  - After fork() no mutex is touched: check_usable() comes first, everywhere.
+//  - Whatever uses the store is a Use. close() waits for those that are under way and lets none begin after it; so what
+//    it then takes away, from iterators, snapshots and transactions, is used by nobody.
 //  - A transaction belongs to the thread that began it. Calls of that thread join it; those of others do not see it.
 
 #pragma once
@@ -17,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "errors.h"
 #include "lapse/store.h"
@@ -27,21 +28,20 @@ namespace lapse::python {
 // A number for the calling thread that is never used again, unlike the system's.
 uint64_t this_thread();
 
-// Something that must let go of a transaction before it ends.
-class Dependent {
- public:
-  virtual ~Dependent() = default;
-  virtual void let_go() = 0;
-};
-
 // What begin() opened in one thread: a transaction, or for reading only a snapshot.
 struct ThreadScope {
   const uint64_t owner = this_thread();
   std::optional<Transaction> transaction;
   std::optional<Snapshot> snapshot;
-  std::vector<std::weak_ptr<Dependent>> dependents;
+};
 
-  void let_dependents_go();
+// What holds a moment of the store, an iterator or a snapshot, and lets it go when its transaction ends or the store is
+// closed: else the file would stay open.
+class Dependent {
+ public:
+  virtual ~Dependent() = default;
+  virtual void let_go() = 0;
+  virtual bool lives_in(const ThreadScope& /*scope*/) const { return false; }
 };
 
 struct Counters {
@@ -72,11 +72,16 @@ class OpenStore {
   // The commit's number; of a read transaction, the latest one that it sees is of no interest: 0.
   uint64_t commit();
   void rollback();
-  Savepoint savepoint() const;
+  Savepoint savepoint();
   void rollback_to(Savepoint savepoint);
 
-  void close();  // once: later ones do nothing
+  // Rolls back what is open, in whichever thread; once: later ones do nothing.
+  void close();
   bool closed() const { return closed_.load(); }
+
+  // REQUIRES: within a Use, so that close() comes afterwards and finds it.
+  void add(const std::shared_ptr<Dependent>& dependent);
+  void remove(const Dependent* dependent);
 
   // Unwraps, or notes the error and throws it.
   template <typename T>
@@ -91,7 +96,11 @@ class OpenStore {
   std::string latest_error() const;
 
  private:
+  friend class Use;
+
   std::shared_ptr<ThreadScope> take_scope();
+  void let_dependents_go(const ThreadScope* scope);  // null: all of them
+  void let_scopes_go();
   std::shared_ptr<ThreadScope> transaction_scope() const;
 
   const uint64_t opened_in_;
@@ -99,11 +108,28 @@ class OpenStore {
   Store store_;
   Counters counters_;
   std::atomic<bool> closed_{false};
+  std::atomic<bool> close_is_done_{false};
+  std::atomic<int> uses_{0};  // under way
 
   std::atomic<int> scope_count_{0};  // so that those who use no transactions pay one load
   mutable std::mutex mutex_;         // of what follows
   std::unordered_map<uint64_t, std::shared_ptr<ThreadScope>> scopes_;
+  std::unordered_map<const Dependent*, std::weak_ptr<Dependent>> dependents_;
   std::string latest_error_ = "no error";
+};
+
+// A use of the store, for as long as it takes. Throws as check_open().
+class Use {
+ public:
+  explicit Use(OpenStore& store);
+  ~Use();
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  void end();
+
+  OpenStore& store_;
 };
 
 }  // namespace lapse::python

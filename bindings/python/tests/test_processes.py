@@ -166,6 +166,91 @@ def run_python(code, *arguments):
                           timeout=60)
 
 
+def opens_elsewhere(path):
+    done = run_python("import lapse, sys; lapse.open(sys.argv[1], create=False).close()", path)
+    return done.returncode == 0
+
+
+def in_thread(work):
+    """Runs `work` in a thread of its own until it has ended, and gives what it returned or raised."""
+    results = []
+
+    def run():
+        try:
+            results.append(work())
+        except BaseException as error:
+            results.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def test_close_lets_go_of_the_file_whatever_is_still_open(tmp_path):
+    path = tmp_path / "a.db"
+    db = lapse.open(path, history=True)
+    db.update({"a": "1", "b": "2"})
+    it, snapshot = db.iterator(), db.snapshot()
+    elsewhere, of_snapshot = snapshot.family("default"), snapshot.iterator()
+    next(it), next(of_snapshot)
+    begun, go_on = threading.Event(), threading.Event()
+    answers = []
+
+    def other():
+        db.begin(write=True)
+        db["lost"] = "v"
+        own = db.iterator()
+        begun.set()
+        go_on.wait()
+        for call in (lambda: next(own), lambda: db.put("k", "v"), db.commit, db.rollback, lambda: db.in_transaction):
+            with pytest.raises(lapse.UnavailableError, match="closed"):
+                call()
+            answers.append(1)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    begun.wait()
+    db.close()
+    assert opens_elsewhere(path)
+    go_on.set()
+    thread.join()
+    assert len(answers) == 5
+    for call in (lambda: next(it), lambda: it.seek("a"), lambda: it.key, lambda: snapshot["a"], snapshot.now,
+                 lambda: elsewhere["a"], lambda: next(of_snapshot), lambda: list(snapshot)):
+        with pytest.raises(lapse.UnavailableError, match="the store has been closed"):
+            call()
+    it.close(), snapshot.close()  # as closing twice: fine
+    with lapse.open(path) as again:
+        assert dict(again) == {b"a": b"1", b"b": b"2"}
+
+
+def test_close_waits_for_calls_that_are_under_way(tmp_path):
+    """And none of them meets a store that is half closed."""
+    for _ in range(20):
+        db = lapse.open(tmp_path / "a.db")
+        db.update({f"{i:04}": "v" for i in range(300)})
+        started = threading.Barrier(5)
+
+        def work():
+            started.wait()
+            while True:
+                db.count(), db.put("k", "v"), list(db), db.snapshot()["0000"]
+                with db.transaction():
+                    db.incr("sum")
+
+        threads = [threading.Thread(target=lambda: results.append(in_thread(work))) for _ in range(4)]
+        results = []
+        for thread in threads:
+            thread.start()
+        started.wait()
+        db.close()
+        for thread in threads:
+            thread.join()
+        assert [type(error) for error in results] == [lapse.UnavailableError] * 4
+        assert all("closed" in str(error) for error in results)
+
+
 def test_a_second_process_is_told_who_has_it(tmp_path):
     with lapse.open(tmp_path / "a.db"):
         other = run_python("import lapse, sys; lapse.open(sys.argv[1])", tmp_path / "a.db")
