@@ -13,6 +13,8 @@ from .constants import JOURNAL_WAL, SYNC_FULL, SYNC_NORMAL, SYNC_OFF
 
 _DURABILITY = {SYNC_OFF: "none", SYNC_NORMAL: "normal", SYNC_FULL: "full"}
 
+_GRACE_MS = 50  # for single operations of other threads, as in C
+
 
 class _Message(str):
     """A str that may also be called: errmsg is a method to some programs, an attribute to others."""
@@ -34,8 +36,9 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
     b'greeting' b'hello'
     b'session' b'ada'
 
-    `busy_timeout` is in milliseconds; 0 is the default, to wait for as long as it takes. `journal_mode`, `cache_size`,
-    `page_size`, `wal_size_limit` and `full_mutex` have no meaning here, and are accepted.
+    `busy_timeout` is in milliseconds, and at least 50: single writes of other threads are waited for, their transactions
+    are a BusyError. `journal_mode`, `cache_size`, `page_size`, `wal_size_limit` and `full_mutex` have no meaning here, and
+    are accepted.
     """
 
     def __init__(self, path: Any = None, *, journal_mode: int = JOURNAL_WAL, sync_level: int = SYNC_NORMAL,
@@ -47,7 +50,7 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
         super().__init__(file_of(path), {
             "durability": _DURABILITY[sync_level],
             "read_only": bool(read_only),
-            "busy_timeout": busy_timeout / 1000 if busy_timeout else None,
+            "busy_timeout": max(busy_timeout, _GRACE_MS) / 1000 if busy_timeout >= 0 else busy_timeout,
             "clock": clock,
         })
         self._opened()

@@ -433,24 +433,10 @@ Options to_options(const py::dict& given) {
   return options;
 }
 
-// The last handle to go closes the store, which syncs: not with the GIL.
-void release_without_gil(OpenStore* store) {
-  if (PyGILState_Check() == 0) {
-    delete store;
-    return;
-  }
-  const py::gil_scoped_release release;
-  delete store;
-}
-
 StorePointer open(const std::optional<std::string>& path, const py::dict& given) {
   const Options options = to_options(given);
   const py::gil_scoped_release release;
-  Result<Store> opened = path ? Store::open(*path, options) : Store::open_in_memory(options);
-  if (!opened.ok()) throw StatusError(opened.status());
-  std::shared_ptr<OpenStore> shared(new OpenStore(*std::move(opened), options.busy_timeout),
-                                    release_without_gil);
-  return std::make_shared<StoreHandle>(std::move(shared));
+  return std::make_shared<StoreHandle>(OpenStore::open(path, options));
 }
 
 py::dict stats(StoreHandle& self) {
@@ -568,6 +554,9 @@ void define_store(py::module_& module) {
           "Returns when everything committed so far survives a power cut.")
       .def("_checkpoint",
            [](StoreHandle& self) {
+             const milliseconds patience = self.shared()->busy_timeout();
+             // Store::checkpoint() waits for the writer as long as it takes: so this first waits as writes do.
+             self.whole([&](Store& store) { return store.begin(patience).status(); });
              self.whole([](Store& store) { return store.checkpoint(); });
              Counters::add(self.counters().checkpoints);
            })

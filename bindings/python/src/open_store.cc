@@ -1,5 +1,6 @@
 #include "open_store.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,66 @@ namespace {
 // A handler of signals may run within a call and close the store, which then must not wait for that call.
 thread_local int uses_of_this_thread = 0;
 
+// Whether a handler of signals has raised an exception in this thread, for which the waiting was called off.
+thread_local bool interrupted = false;
+
+bool keep_waiting(const std::atomic<bool>& closed) {
+  if (closed.load()) return false;
+  const pybind11::gil_scoped_acquire gil;
+  interrupted = PyErr_CheckSignals() != 0;
+  return !interrupted;
+}
+
+[[noreturn]] void raise_what_interrupted() {
+  interrupted = false;
+  const pybind11::gil_scoped_acquire gil;
+  throw pybind11::error_already_set();
+}
+
+// The last handle to go closes the store, which syncs: not with the GIL.
+void release_without_gil(OpenStore* store) {
+  if (PyGILState_Check() == 0) {
+    delete store;
+    return;
+  }
+  const pybind11::gil_scoped_release release;
+  delete store;
+}
+
+// The stores that a thread has had transactions on. It ends with the thread.
+class UsedStores {
+ public:
+  ~UsedStores() {
+    for (const auto& weak : stores_) {
+      if (const auto store = weak.lock()) store->abandon(thread_);
+    }
+  }
+
+  void add(const std::shared_ptr<OpenStore>& store) {
+    std::erase_if(stores_, [&](const auto& weak) { return weak.expired() || weak.lock() == store; });
+    stores_.push_back(store);
+  }
+
+  bool any_in_transaction() const {
+    return std::any_of(stores_.begin(), stores_.end(), [](const auto& weak) {
+      const auto store = weak.lock();
+      return store && store->scope();
+    });
+  }
+
+ private:
+  const uint64_t thread_ = this_thread();
+  std::vector<std::weak_ptr<OpenStore>> stores_;
+};
+
+UsedStores& used_stores() {
+  thread_local UsedStores stores;
+  return stores;
+}
+
 }  // namespace
+
+bool thread_is_in_transaction() { return used_stores().any_in_transaction(); }
 
 uint64_t this_thread() {
   static std::atomic<uint64_t> next{1};
@@ -43,8 +103,19 @@ void Counters::reset() {
     counter->store(0);
 }
 
-OpenStore::OpenStore(Store store, std::chrono::milliseconds busy_timeout)
-    : opened_in_(fork_generation()), busy_timeout_(busy_timeout), store_(std::move(store)) {}
+std::shared_ptr<OpenStore> OpenStore::open(const std::optional<std::string>& path, Options options) {
+  auto flag = std::make_unique<std::atomic<bool>>(false);
+  options.keep_waiting = [closed = flag.get()] { return keep_waiting(*closed); };
+  Result<Store> store = path ? Store::open(*path, options) : Store::open_in_memory(options);
+  if (!store.ok()) throw StatusError(store.status());
+  return {new OpenStore(*std::move(store), options.busy_timeout, std::move(flag)), release_without_gil};
+}
+
+OpenStore::OpenStore(Store store, std::chrono::milliseconds busy_timeout, ClosedFlag closed)
+    : opened_in_(fork_generation()),
+      busy_timeout_(busy_timeout),
+      closed_(std::move(closed)),
+      store_(std::move(store)) {}
 
 void OpenStore::check_usable() const {
   if (fork_generation() != opened_in_)
@@ -58,8 +129,12 @@ void OpenStore::check_open() const {
 
 std::shared_ptr<ThreadScope> OpenStore::scope() const {
   if (scope_count_.load(std::memory_order_acquire) == 0) return nullptr;
+  return scope_of(this_thread());
+}
+
+std::shared_ptr<ThreadScope> OpenStore::scope_of(uint64_t thread) const {
   const std::lock_guard lock(mutex_);
-  const auto found = scopes_.find(this_thread());
+  const auto found = scopes_.find(thread);
   return found == scopes_.end() ? nullptr : found->second;
 }
 
@@ -72,6 +147,7 @@ void OpenStore::begin(bool write) {
   } else {
     opened->snapshot.emplace(take(store_.snapshot()));
   }
+  used_stores().add(shared_from_this());
   const std::lock_guard lock(mutex_);
   scopes_.emplace(opened->owner, std::move(opened));
   scope_count_.fetch_add(1, std::memory_order_release);
@@ -80,11 +156,24 @@ void OpenStore::begin(bool write) {
 std::shared_ptr<ThreadScope> OpenStore::take_scope() {
   auto own = scope();
   if (!own) fail({StatusCode::kInvalidArgument, "no transaction is open in this thread"});
-  let_dependents_go(own.get());
-  const std::lock_guard lock(mutex_);
-  scopes_.erase(own->owner);
-  scope_count_.fetch_sub(1);
+  remove_scope(own);
   return own;
+}
+
+void OpenStore::remove_scope(const std::shared_ptr<ThreadScope>& scope) {
+  let_dependents_go(scope.get());
+  const std::lock_guard lock(mutex_);
+  scopes_.erase(scope->owner);
+  scope_count_.fetch_sub(1);
+}
+
+void OpenStore::abandon(uint64_t thread) {
+  if (fork_generation() != opened_in_ || closed()) return;
+  try {
+    const Use use(*this);
+    if (const auto left = scope_of(thread)) remove_scope(left);
+  } catch (const StatusError&) {  // closed meanwhile, which did it
+  }
 }
 
 uint64_t OpenStore::commit() {
@@ -120,7 +209,7 @@ void OpenStore::rollback_to(Savepoint savepoint) {
 
 void OpenStore::close() {
   check_usable();
-  if (closed_.exchange(true)) {
+  if (closed_->exchange(true)) {
     if (uses_of_this_thread == 0) close_is_done_.wait(false);
     return;
   }
@@ -162,6 +251,8 @@ void OpenStore::let_dependents_go(const ThreadScope* scope) {
 }
 
 void OpenStore::fail(const Status& status) {
+  if (interrupted) raise_what_interrupted();
+  if (status.code() == StatusCode::kBusy) check_open();  // for which the waiting was called off
   Counters::add(counters_.errors);
   {
     const std::lock_guard lock(mutex_);

@@ -2,11 +2,13 @@
 // transaction of each thread, the counters, the latest error.
 //
 // Rules that keep it from deadlocks and damage:
-//  - Nothing here needs the GIL, and nothing here asks for it while a mutex is held.
+//  - Nothing here needs the GIL, and nothing here asks for it while a mutex is held. Those who wait for the writer ask for
+//    it now and then, to look after signals: so none of them holds a mutex.
 //  - After fork() no mutex is touched: check_usable() comes first, everywhere.
 //  - Whatever uses the store is a Use. close() waits for those that are under way and lets none begin after it; so what
 //    it then takes away, from iterators, snapshots and transactions, is used by nobody.
 //  - A transaction belongs to the thread that began it. Calls of that thread join it; those of others do not see it.
+//    If the thread ends first, so does the transaction: else nobody could write any more.
 
 #pragma once
 
@@ -54,9 +56,13 @@ struct Counters {
   void reset();
 };
 
-class OpenStore {
+// Whether this thread has a transaction open, on any store.
+bool thread_is_in_transaction();
+
+class OpenStore : public std::enable_shared_from_this<OpenStore> {
  public:
-  OpenStore(Store store, std::chrono::milliseconds busy_timeout);
+  // As Store::open(), without a path as open_in_memory(). Throws what they return.
+  static std::shared_ptr<OpenStore> open(const std::optional<std::string>& path, Options options);
 
   // Throws kUnavailable in a forked child.
   void check_usable() const;
@@ -65,6 +71,7 @@ class OpenStore {
 
   Store& store() { return store_; }
   Counters& counters() { return counters_; }
+  std::chrono::milliseconds busy_timeout() const { return busy_timeout_; }
 
   // The calling thread's, or null.
   std::shared_ptr<ThreadScope> scope() const;
@@ -77,11 +84,14 @@ class OpenStore {
 
   // Rolls back what is open, in whichever thread; once: later ones do nothing.
   void close();
-  bool closed() const { return closed_.load(); }
+  bool closed() const { return closed_->load(); }
 
   // REQUIRES: within a Use, so that close() comes afterwards and finds it.
   void add(const std::shared_ptr<Dependent>& dependent);
   void remove(const Dependent* dependent);
+
+  // Rolls back what a thread that ends has left open.
+  void abandon(uint64_t thread);
 
   // Unwraps, or notes the error and throws it.
   template <typename T>
@@ -96,8 +106,14 @@ class OpenStore {
   std::string latest_error() const;
 
  private:
+  using ClosedFlag = std::unique_ptr<std::atomic<bool>>;
+
+  OpenStore(Store store, std::chrono::milliseconds busy_timeout, ClosedFlag closed);
+
   friend class Use;
 
+  std::shared_ptr<ThreadScope> scope_of(uint64_t thread) const;
+  void remove_scope(const std::shared_ptr<ThreadScope>& scope);
   std::shared_ptr<ThreadScope> take_scope();
   void let_dependents_go(const ThreadScope* scope);  // null: all of them
   void let_scopes_go();
@@ -105,9 +121,9 @@ class OpenStore {
 
   const uint64_t opened_in_;
   const std::chrono::milliseconds busy_timeout_;
+  const ClosedFlag closed_;  // apart, for those who wait: the store is made with it
   Store store_;
   Counters counters_;
-  std::atomic<bool> closed_{false};
   std::atomic<bool> close_is_done_{false};
   std::atomic<int> uses_{0};  // under way
 

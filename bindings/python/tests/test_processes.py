@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -75,6 +76,132 @@ def test_busy_timeout_ends_the_waiting(tmp_path):
         thread.join()
         assert len(raised) == 2
         db.rollback()
+
+
+def test_a_kvstore_does_not_wait_for_transactions_unless_told_to():
+    with lapse.KVStore() as kv, lapse.KVStore(busy_timeout=10_000) as patient:
+        for store in (kv, patient):
+            begun, end = threading.Event(), threading.Event()
+
+            def other():
+                store.begin(write=True)
+                begun.set()
+                end.wait(0.3 if store is patient else None)
+                store.rollback()
+
+            thread = threading.Thread(target=other)
+            thread.start()
+            begun.wait()
+            if store is kv:
+                with pytest.raises(lapse.BusyError, match="waited 50 ms"):
+                    kv["k"] = "v"
+            else:
+                patient["k"] = "v"
+            end.set()
+            thread.join()
+    with pytest.raises(lapse.InvalidArgumentError, match="busy_timeout"):
+        lapse.KVStore(busy_timeout=-1)
+
+
+class Interrupt(Exception):
+    pass
+
+
+@pytest.fixture
+def alarm():
+    """Sets a timer whose handler does something in the middle of what the main thread does."""
+    def arm(handler):
+        signal.signal(signal.SIGALRM, lambda *_: handler())
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+    before = signal.getsignal(signal.SIGALRM)
+    yield arm
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def held(db):
+    """A store that another thread has a transaction open on."""
+    begun, end = threading.Event(), threading.Event()
+
+    def other():
+        try:
+            with db.transaction():
+                begun.set()
+                end.wait()
+        except lapse.UnavailableError:  # closed meanwhile
+            pass
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    begun.wait()
+    yield db
+    end.set()
+    thread.join()
+
+
+def test_waiting_for_the_writer_can_be_interrupted(held, alarm):
+    def interrupt():
+        raise Interrupt
+
+    for call in (lambda: held.put("k", "v"), lambda: held.begin(write=True), lambda: held.family("new"),
+                 lambda: held.configure(counted=True), held.checkpoint, held.purge_expired):
+        alarm(interrupt)
+        with pytest.raises(Interrupt):
+            call()
+    assert "k" not in held and not held.in_transaction
+
+
+def test_a_signal_that_raises_nothing_does_not_end_the_waiting(db, alarm):
+    begun, handled = threading.Event(), threading.Event()
+
+    def other():
+        with db.transaction():
+            begun.set()
+            handled.wait()  # so it would never end if the waiting kept the handler from running
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    begun.wait()
+    alarm(handled.set)
+    db["k"] = "v"
+    thread.join()
+    assert db["k"] == b"v"
+
+
+def test_close_ends_the_waiting(held, alarm):
+    waiting = threading.Thread(target=lambda: results.append(in_thread(lambda: held.put("k", "v"))))
+    results = []
+    waiting.start()
+    waiting.join(0.05)
+    held.close()
+    waiting.join()
+    assert isinstance(results[0], lapse.UnavailableError)
+
+
+def test_a_handler_of_signals_may_close(held, alarm):
+    alarm(held.close)
+    with pytest.raises(lapse.UnavailableError, match="closed"):
+        held["k"] = "v"
+
+
+def test_a_transaction_ends_with_its_thread(tmp_path):
+    with lapse.open(tmp_path / "a.db", busy_timeout=20) as db:
+        iterators = []
+
+        def leave_open():
+            db.begin(write=True)
+            db["lost"] = "v"
+            iterators.append(db.iterator())
+
+        in_thread(leave_open)
+        db["k"] = "v"
+        assert dict(db) == {b"k": b"v"}
+        with pytest.raises(lapse.Error, match="ended"):
+            next(iterators[0])
+        assert in_thread(lambda: db.begin()) is None
+        assert db.stats()["oldest_snapshot_ms"] == 0
 
 
 def child_reports(work):
