@@ -50,7 +50,7 @@ class ThrottledError(BusyError):
 
 
 class LockedError(Error):
-    """A lock is held by another, or the thread has a transaction open already."""
+    """A lock is held by another, or the thread, or another asyncio task in it, has a transaction open already."""
 
     code = "Conflict"
 

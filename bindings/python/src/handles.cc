@@ -497,6 +497,8 @@ template <typename Call>
 auto without_gil(StoreHandle& self, Call call) {
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): another thread may close it meanwhile
   const auto store = self.shared();
+  store->check_usable();
+  store->check_task();
   const py::gil_scoped_release release;
   return call(*store);
 }
@@ -508,7 +510,8 @@ void define_store(py::module_& module) {
       .def(
           "begin",
           [](StoreHandle& self, bool write) {
-            without_gil(self, [&](OpenStore& store) { store.begin(write); });
+            const uint64_t task = running_task();
+            without_gil(self, [&](OpenStore& store) { store.begin(write, task); });
           },
           py::arg("write") = false,
           "Opens a transaction that this thread's calls join, until commit() or rollback(). Without `write` "
@@ -534,8 +537,12 @@ void define_store(py::module_& module) {
              without_gil(self, [&](OpenStore& store) { store.rollback_to(savepoint); });
            })
       .def_property_readonly(
-          "in_transaction", [](StoreHandle& self) { return self.usable()->scope() != nullptr; },
-          "Whether this thread has a transaction open.")
+          "in_transaction",
+          [](StoreHandle& self) {
+            const auto scope = self.usable()->scope();
+            return scope && scope->task == running_task();
+          },
+          "Whether this thread, and in it this asyncio task, has a transaction open.")
       .def("_list_families",
            [](StoreHandle& self) { return self.whole([](Store& store) { return store.list_families(); }); })
       .def("_drop_family",
@@ -580,7 +587,12 @@ void define_store(py::module_& module) {
       .def_property_readonly(
           "closed", [](StoreHandle& self) { return self.shared()->closed(); }, "Whether close() was called.")
       .def(
-          "close", [](StoreHandle& self) { without_gil(self, [](OpenStore& store) { store.close(); }); },
+          "close",
+          [](StoreHandle& self) {
+            const auto store = self.shared();
+            const py::gil_scoped_release release;
+            store->close();
+          },
           "Syncs, and releases the files. Closing twice is fine; every other call is an error from then on.");
 }
 

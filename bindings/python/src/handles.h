@@ -31,6 +31,7 @@ class ReaderHandle {
   template <typename Call>
   auto read_on(Call call) {
     const auto store = usable();
+    check_joinable();
     const py::gil_scoped_release release;
     const Use use(*store);
     using Returned = decltype(call(std::declval<const Reader&>(), std::declval<const Ground&>()));
@@ -52,6 +53,8 @@ class ReaderHandle {
 
   explicit ReaderHandle(std::shared_ptr<OpenStore> store) : store_(std::move(store)) {}
   virtual void visit(const Visitor& visitor) = 0;
+  // Whether the running task may read or write in the transaction that visit() would join, if it would.
+  virtual void check_joinable() const {}
 
   std::shared_ptr<OpenStore> store_;
   bool closed_ = false;  // under the GIL
@@ -63,6 +66,7 @@ class KeyspaceHandle : public ReaderHandle {
   template <typename Call>
   auto write(Call call) {
     const auto store = usable();
+    check_joinable();
     const py::gil_scoped_release release;
     const Use use(*store);
     if (const auto scope = store->scope()) {
@@ -82,6 +86,7 @@ class KeyspaceHandle : public ReaderHandle {
   KeyspaceHandle(std::shared_ptr<OpenStore> store, std::optional<Family> family)
       : ReaderHandle(std::move(store)), family_(std::move(family)) {}
   void visit(const Visitor& visitor) override;
+  void check_joinable() const override { store_->check_task(); }
 
   const std::optional<Family> family_;  // none: the default one
 

@@ -72,6 +72,21 @@ UsedStores& used_stores() {
 
 }  // namespace
 
+uint64_t running_task() {
+  // Kept for good: looking it up costs more than calling it.
+  static const auto* const ask =
+      new pybind11::object(pybind11::module_::import("lapse._tasks").attr("current_task_number"));
+  return pybind11::cast<uint64_t>((*ask)());
+}
+
+void OpenStore::check_task() const {
+  const auto own = scope();
+  if (own && own->task != running_task())
+    throw StatusError(StatusCode::kConflict,
+                      "another asyncio task of this thread has a transaction open, and has awaited something "
+                      "within it: end a transaction before the next await");
+}
+
 bool thread_is_in_transaction() { return used_stores().any_in_transaction(); }
 
 uint64_t this_thread() {
@@ -138,10 +153,10 @@ std::shared_ptr<ThreadScope> OpenStore::scope_of(uint64_t thread) const {
   return found == scopes_.end() ? nullptr : found->second;
 }
 
-void OpenStore::begin(bool write) {
+void OpenStore::begin(bool write, uint64_t task) {
   const Use use(*this);
   if (scope()) fail({StatusCode::kConflict, "this thread has a transaction open already"});
-  auto opened = std::make_shared<ThreadScope>();
+  auto opened = std::make_shared<ThreadScope>(ThreadScope{.task = task});
   if (write) {
     opened->transaction.emplace(take(store_.begin(busy_timeout_)));
   } else {

@@ -8,6 +8,7 @@
 //  - Whatever uses the store is a Use. close() waits for those that are under way and lets none begin after it; so what
 //    it then takes away, from iterators, snapshots and transactions, is used by nobody.
 //  - A transaction belongs to the thread that began it. Calls of that thread join it; those of others do not see it.
+//    Of asyncio's tasks in that thread only the one that began it may: see check_task().
 //    If the thread ends first, so does the transaction: else nobody could write any more.
 
 #pragma once
@@ -33,8 +34,9 @@ uint64_t this_thread();
 // What begin() opened in one thread: a transaction, or for reading only a snapshot.
 struct ThreadScope {
   const uint64_t owner = this_thread();
-  std::optional<Transaction> transaction;
-  std::optional<Snapshot> snapshot;
+  const uint64_t task = 0;  // asyncio's, of those in the thread
+  std::optional<Transaction> transaction = {};
+  std::optional<Snapshot> snapshot = {};
 };
 
 // What holds a moment of the store, an iterator or a snapshot, and lets it go when its transaction ends or the store is
@@ -56,6 +58,9 @@ struct Counters {
   void reset();
 };
 
+// A number for the asyncio task that is running, or 0. REQUIRES: the GIL
+uint64_t running_task();
+
 // Whether this thread has a transaction open, on any store.
 bool thread_is_in_transaction();
 
@@ -73,9 +78,12 @@ class OpenStore : public std::enable_shared_from_this<OpenStore> {
   Counters& counters() { return counters_; }
   std::chrono::milliseconds busy_timeout() const { return busy_timeout_; }
 
+  // Throws kConflict if the thread's transaction is that of another task than the running one. REQUIRES: the GIL
+  void check_task() const;
+
   // The calling thread's, or null.
   std::shared_ptr<ThreadScope> scope() const;
-  void begin(bool write);
+  void begin(bool write, uint64_t task);
   // The commit's number; of a read transaction, the latest one that it sees is of no interest: 0.
   uint64_t commit();
   void rollback();
