@@ -110,10 +110,19 @@ class Throttle:
     def __init__(self, store: StoreMethods, name: str, rate: int, per: Duration) -> None:
         if rate < 1:
             raise InvalidArgumentError("a throttle lets at least one call through")
-        self._counts = store._own_family("lapse.throttles")
+        self._store = store
+        self._family: Any = None
         self.name = name
         self.rate = rate
         self.per = per
+
+    @property
+    def _counts(self) -> Any:
+        if self._store.in_transaction:  # which may make the family, and then come to nothing
+            return self._store._own_family("lapse.throttles")
+        if self._family is None:
+            self._family = self._store._own_family("lapse.throttles")
+        return self._family
 
     def allow(self, calls: int = 1) -> bool:
         """Whether so many calls may go ahead now; if so they are counted."""

@@ -469,14 +469,14 @@ py::dict stats(StoreHandle& self) {
 }
 
 void configure(StoreHandle& self, const std::string& name, const py::dict& policies) {
-  const FamilyOptions present = self.whole([&](Store& store) -> Result<FamilyOptions> {
+  const FamilyOptions present = self.apart([&](Store& store) -> Result<FamilyOptions> {
     if (name == "default") return store.family_options();
     const Result<Family> family = store.family(name);
     if (!family.ok()) return family.status();
     return family->family_options();
   });
   const FamilyOptions changed = to_family_options(policies, present);
-  self.whole([&](Store& store) { return store.set_family_options(name, changed); });
+  self.apart([&](Store& store) { return store.set_family_options(name, changed); });
 }
 
 std::shared_ptr<SnapshotHandle> snapshot(StoreHandle& self, const py::object& at) {
@@ -485,8 +485,8 @@ std::shared_ptr<SnapshotHandle> snapshot(StoreHandle& self, const py::object& at
   return self.whole([&](Store& store) -> Result<std::shared_ptr<SnapshotHandle>> {
     Result<Snapshot> taken = at_ms ? store.snapshot_at(*at_ms) : store.snapshot();
     if (!taken.ok()) return taken.status();
-    auto handle = std::make_shared<SnapshotHandle>(self.shared(),
-                                                   std::make_shared<const Snapshot>(*std::move(taken)));
+    auto handle =
+        std::make_shared<SnapshotHandle>(self.shared(), std::make_shared<const Snapshot>(*std::move(taken)));
     self.shared()->add(handle);
     return handle;
   });
@@ -544,16 +544,18 @@ void define_store(py::module_& module) {
           },
           "Whether this thread, and in it this asyncio task, has a transaction open.")
       .def("_list_families",
-           [](StoreHandle& self) { return self.whole([](Store& store) { return store.list_families(); }); })
+           [](StoreHandle& self) {
+             return self.read_families([](auto& families) { return families.list_families(); });
+           })
       .def("_drop_family",
            [](StoreHandle& self, const std::string& name) {
-             self.whole([&](Store& store) { return store.drop_family(name); });
+             self.write_families([&](auto& families) { return families.drop_family(name); });
            })
       .def("_configure", configure)
       .def(
           "purge_all_expired",
           [](StoreHandle& self) {
-            return self.whole([](Store& store) { return store.purge_all_expired(); }).removed;
+            return self.apart([](Store& store) { return store.purge_all_expired(); }).removed;
           },
           "purge_expired() of every family.")
       .def(
@@ -563,7 +565,7 @@ void define_store(py::module_& module) {
            [](StoreHandle& self) {
              const milliseconds patience = self.shared()->busy_timeout();
              // Store::checkpoint() waits for the writer as long as it takes: so this first waits as writes do.
-             self.whole([&](Store& store) { return store.begin(patience).status(); });
+             self.apart([&](Store& store) { return store.begin(patience).status(); });
              self.whole([](Store& store) { return store.checkpoint(); });
              Counters::add(self.counters().checkpoints);
            })
@@ -589,7 +591,7 @@ void define_store(py::module_& module) {
       .def(
           "close",
           [](StoreHandle& self) {
-            const auto store = self.shared();
+            auto store = self.shared();  // the last handle may go meanwhile
             const py::gil_scoped_release release;
             store->close();
           },
@@ -598,15 +600,32 @@ void define_store(py::module_& module) {
 
 // -------------------------------------------------------------------------------- families, snapshots
 
+bool is_there(StoreHandle& store, const std::string& name) {
+  return store.read_families([&](auto& families) -> Result<bool> {
+    const Result<Family> family = families.family(name);
+    if (!family.ok() && family.status().code() != StatusCode::kNotFound) return family.status();
+    return family.ok();
+  });
+}
+
 std::shared_ptr<FamilyHandle> family(StoreHandle& store, const std::string& name, const std::string& mode,
                                      const py::dict& policies) {
   if (mode == "default") return std::make_shared<FamilyHandle>(store.usable(), std::nullopt);
   const FamilyOptions options = to_family_options(policies);
-  return std::make_shared<FamilyHandle>(store.usable(), store.whole([&](Store& whole) {
-    if (mode == "open") return whole.family(name);
-    if (mode == "create") return whole.create_family(name, options);
-    return whole.family_or_create(name, options);
-  }));
+  const auto open = [&](auto& families) { return families.family(name); };
+  const auto create = [&](auto& families) { return families.create_family(name, options); };
+  const auto find_or_create = [&](auto& families) -> Result<Family> {
+    Result<Family> present = families.family(name);
+    if (present.ok() || present.status().code() != StatusCode::kNotFound) return present;
+    Result<Family> created = families.create_family(name, options);
+    if (created.ok()) return created;
+    Result<Family> of_another = families.family(name);  // that made it meanwhile
+    return of_another.ok() ? of_another : created;
+  };
+  Family found = mode == "open" || (mode == "either" && is_there(store, name)) ? store.read_families(open)
+                 : mode == "create"                                            ? store.write_families(create)
+                                    : store.write_families(find_or_create);
+  return std::make_shared<FamilyHandle>(store.usable(), std::move(found));
 }
 
 void define_family(py::module_& module) {
@@ -661,6 +680,12 @@ void KeyspaceHandle::visit(const Visitor& visitor) {
     return;
   }
   family_ ? visitor(*family_, {}) : visitor(store_->store(), {});
+}
+
+void KeyspaceHandle::check_writable() const {
+  const auto scope = store_->scope();
+  if (scope && !scope->transaction)
+    store_->fail({StatusCode::kReadOnly, "a read transaction is open in this thread: end it before writing"});
 }
 
 void SnapshotHandle::visit(const Visitor& visitor) {

@@ -70,9 +70,7 @@ class KeyspaceHandle : public ReaderHandle {
     const py::gil_scoped_release release;
     const Use use(*store);
     if (const auto scope = store->scope()) {
-      if (!scope->transaction)
-        store->fail(
-            {StatusCode::kReadOnly, "a read transaction is open in this thread: end it before writing"});
+      check_writable();
       if (!family_) return store->take(call(static_cast<Keyspace&>(*scope->transaction)));
       Family family = scope->transaction->in(*family_);
       return store->take(call(static_cast<Keyspace&>(family)));
@@ -87,6 +85,7 @@ class KeyspaceHandle : public ReaderHandle {
       : ReaderHandle(std::move(store)), family_(std::move(family)) {}
   void visit(const Visitor& visitor) override;
   void check_joinable() const override { store_->check_task(); }
+  void check_writable() const;  // that no read transaction is open
 
   const std::optional<Family> family_;  // none: the default one
 
@@ -104,6 +103,30 @@ class StoreHandle final : public KeyspaceHandle {
     const py::gil_scoped_release release;
     const Use use(*store);
     return store->take(call(store->store()));
+  }
+  // The same, for what cannot be part of a transaction.
+  template <typename Call>
+  auto apart(Call call) {
+    if (usable()->scope())
+      store_->fail({StatusCode::kConflict, "not while this thread has a transaction open: end it first"});
+    return whole(call);
+  }
+
+  // What has the families: the store, or the thread's transaction if it has one for writing. `call(auto&)` runs without
+  // the GIL.
+  template <typename Call>
+  auto read_families(Call call) {
+    const auto store = usable();
+    check_joinable();
+    const py::gil_scoped_release release;
+    const Use use(*store);
+    const auto scope = store->scope();
+    return store->take(scope && scope->transaction ? call(*scope->transaction) : call(store->store()));
+  }
+  template <typename Call>
+  auto write_families(Call call) {
+    check_writable();
+    return read_families(call);
   }
 
   const std::shared_ptr<OpenStore>& shared() const { return store_; }

@@ -143,7 +143,7 @@ class IteratorHandle final : public Dependent {
   void check() { store_->take(iterator_->status()); }
 
   const std::shared_ptr<OpenStore> store_;
-  Ground ground_;  // declared before the iterator: it must outlive it
+  Ground ground_;                   // declared before the iterator: it must outlive it
   const ThreadScope* const scope_;  // as a name, also when it is gone
   const bool reverse_;
 

@@ -33,7 +33,8 @@ def run_both(db, inside):
 @pytest.mark.parametrize("call", [
     lambda db: db.put("second", "v"), lambda db: db["first"], lambda db: list(db), lambda db: db.begin(),
     lambda db: db.begin(write=True), lambda db: db.commit(), lambda db: db.rollback(),
-    lambda db: db.transaction().__enter__(), lambda db: db.lock("l", 1).acquire()])
+    lambda db: db.transaction().__enter__(), lambda db: db.family("f"), lambda db: db.list_column_families(),
+    lambda db: db.drop_column_family("f"), lambda db: db.lock("l", 1).acquire()])
 def test_a_task_does_not_join_the_transaction_of_another(db, call):
     def inside():
         assert not db.in_transaction

@@ -218,6 +218,14 @@ def test_throttle(db, clock):
         db.throttle("none", rate=0, per=60)
 
 
+def test_a_throttle_survives_the_transaction_that_it_was_made_in(db):
+    with db.transaction() as transaction:
+        throttle = db.throttle("api", rate=1, per=60)
+        assert throttle.allow() and not throttle.allow()
+        transaction.rollback()
+    assert throttle.allow() and not throttle.allow()
+
+
 def test_both_are_there_in_the_compatible_face(kv):
     assert kv.lock("job", ttl=1).acquire(wait=0) and kv.throttle("api", 1, 1).allow()
     assert kv.memoize(name="n")(lambda: 1)() == 1

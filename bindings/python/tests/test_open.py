@@ -188,6 +188,44 @@ def test_transaction_blocks(db):
         db["e"] = "5"
 
 
+def test_families_change_with_the_transaction(db):
+    old = db.family("old")
+    old["k"] = "v"
+    with pytest.raises(RuntimeError), db.transaction():
+        made = db.family("made", history=True)
+        made["k"] = "v"
+        assert db.family("made", create=False)["k"] == db.open_column_family("made")["k"] == b"v"
+        db.drop_column_family("old")
+        db.create_column_family("other")
+        assert db.list_column_families() == ["made", "other"]
+        with pytest.raises(lapse.NotFoundError):
+            db.open_column_family("old")
+        raise RuntimeError
+    assert db.list_column_families() == ["old"] and old["k"] == b"v"
+    with pytest.raises(lapse.NotFoundError):
+        made["k"]
+    with db.transaction():
+        made = db.family("made")
+        made["k"] = "v"
+        with db.transaction() as part:
+            db.drop_column_family("made")
+            part.rollback()
+    assert made["k"] == b"v" and db.list_column_families() == ["made", "old"]
+    with db.transaction(write=False):
+        assert db.family("old")["k"] == b"v"
+        for call in (lambda: db.family("new"), lambda: db.drop_column_family("old")):
+            with pytest.raises(lapse.ReadOnlyError):
+                call()
+
+
+def test_what_cannot_be_part_of_a_transaction_says_so(db):
+    for write in (True, False):
+        with db.transaction(write=write):
+            for call in (lambda: db.configure(counted=True), db.checkpoint, db.purge_all_expired):
+                with pytest.raises(lapse.LockedError, match="transaction"):
+                    call()
+
+
 def test_policies(db):
     strict = db.family("strict", require_ttl=True, max_ttl=timedelta(hours=1), counted=True, history=(3, 60))
     with pytest.raises(ValueError):
