@@ -3,13 +3,16 @@
 #include <system_error>
 #include <utility>
 
+#include "server/memory.h"
+
 namespace lapse::server {
 
 Status BackgroundSave::start(Store* store) {
   ended_.store(false);
+  result_ = Status(StatusCode::kIoError, "no memory to save with");
   try {
     thread_ = std::thread([this, store] {
-      result_ = store->checkpoint();
+      (void)has_memory_for([&] { result_ = store->checkpoint(); });
       ended_.store(true);
     });
   } catch (const std::system_error& error) {

@@ -47,6 +47,10 @@ struct Call {
   // Whether anyone would hear of such events, for those that cost something to find out about.
   bool wanted(uint32_t event_class) const;
 
+  // For replies that may grow with what there is, after each part of them: beyond the client's output limit the client is
+  // dropped, and nothing more need be said to it.
+  Status check_output() const;
+
   // For reads that count as hits and misses in INFO.
   void looked_up(std::string_view key, bool found) const;
 };

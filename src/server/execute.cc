@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "server/absent.h"
 #include "server/command_table.h"
+#include "server/memory.h"
 #include "server/server.h"
 #include "server/text.h"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kKeptInputBytes = 64 << 10;            // an empty buffer larger than this is given back
 constexpr size_t kUnauthenticatedBulkBytes = 16 << 10;  // what a stranger may make the server hold
 constexpr size_t kUnauthenticatedArguments = 10;
+
+constexpr std::string_view kOutOfMemory = "OOM there is not enough memory for this";
 
 constexpr size_t kQuotedBytes = 128;  // of what a client sent, in the error that it gets
 
@@ -64,6 +67,10 @@ Result<const Command*> resolve(std::span<const std::string_view> arguments) {
 
 void Server::receive(Session* session, std::string_view bytes) {
   if (session->closing) return;
+  if (!has_memory_for([&] { take_in(session, bytes); })) drop(session);
+}
+
+void Server::take_in(Session* session, std::string_view bytes) {
   statistics_.bytes_in += bytes.size();
   session->active_at_ms = now_ms();
   // Mostly commands arrive whole, and are run where they lie.
@@ -134,7 +141,18 @@ bool Server::must_wait(const Session& session, const Command* command) {
   return writes;
 }
 
+// A client that there is no memory for to answer is dropped.
 void Server::execute(Session* session, std::span<const std::string_view> arguments) {
+  if (!has_memory_for([&] { execute_with_memory(session, arguments); })) {
+    current_ = nullptr;
+    own_messages_.clear();
+    own_message_bytes_ = 0;
+    drop(session);
+  }
+  if (careful_ && turn_->writes()) commit();
+}
+
+void Server::execute_with_memory(Session* session, std::span<const std::string_view> arguments) {
   Output& output = session->output;
   output.begin(Output::Kind::kPlain);
   note_written(session);
@@ -164,7 +182,6 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
   }
   finish_reply(session, pushed);
   drop_if_over_output_limit(session);
-  if (careful_ && turn_->writes()) commit();
 }
 
 // A command that is refused lets EXEC give up. If it is EXEC itself, it does so at once.
@@ -180,6 +197,7 @@ Status Server::break_queue(Session* session, std::string_view command, Status wh
 // What CLIENT REPLY says about the reply, and the messages that came up for the session meanwhile.
 void Server::finish_reply(Session* session, bool pushed) {
   current_ = nullptr;
+  own_message_bytes_ = 0;
   const bool silent = session->reply_mode == ReplyMode::kOff || session->reply_mode == ReplyMode::kSkipThis;
   if (silent && !pushed) session->output.empty_last();
   if (session->reply_mode == ReplyMode::kSkipThis) session->reply_mode = ReplyMode::kOn;
@@ -219,29 +237,36 @@ Status Server::enqueue(Session* session, const Command& command,
 void Server::run(Call& call) {
   std::string& out = call.session.output.bytes();
   const size_t begin = out.size();
-  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
   // What was read before anything was written is true whatever becomes of the commit.
   if (call.command.flags & kWrite) client_wrote_ = true;
   if (client_wrote_ && (call.command.flags & (kWrite | kReadOnly))) call.session.output.depends_on_store();
   const Stopwatch stopwatch;
-  const Savepoint savepoint = turn_->savepoint();
-  const size_t marks = watchers_.marks();
-  Status status = expire_arguments(call);
-  if (status.ok()) status = call.command.run(call);
-  CommandStatistics& statistics = statistics_.by_command[&call.command];
-  if (status.ok()) {
-    send_events();
-  } else {
-    if (Status undone = turn_->rollback_to(savepoint); !undone.ok()) turn_->give_up(undone);
-    events_.clear();
-    watchers_.take_back(marks);
+  const Before start = before();
+  Status status;
+  const bool enough = has_memory_for([&] { status = attempt(call); });
+  const bool failed = !enough || !status.ok();
+  if (failed) {
+    undo(start);
     out.resize(begin);
-    const std::string text = error_text(status);
-    statistics_.count_error(text);
-    ++statistics.failed;
+    const std::string made = enough ? error_text(status) : std::string();
+    const std::string_view text = enough ? made : kOutOfMemory;
+    (void)has_memory_for([&] { statistics_.count_error(text); });
     call.reply.error(text);
   }
-  const uint64_t us = stopwatch.elapsed_us();
+  (void)has_memory_for([&] { note_call(call, stopwatch.elapsed_us(), failed); });
+}
+
+Status Server::attempt(Call& call) {
+  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
+  LAPSE_TRY(expire_arguments(call));
+  LAPSE_TRY(call.command.run(call));
+  send_events();
+  return {};
+}
+
+void Server::note_call(const Call& call, uint64_t us, bool failed) {
+  CommandStatistics& statistics = statistics_.by_command[&call.command];
+  if (failed) ++statistics.failed;
   statistics.add_call(us);
   take_latency(call.command.flags & kFast ? "fast-command" : "command", us);
   if (config_.slowlog_slower_than_us >= 0 && us >= static_cast<uint64_t>(config_.slowlog_slower_than_us) &&
@@ -302,6 +327,11 @@ void Call::changed(uint32_t event_class, std::string_view event, std::string_vie
 
 void Call::told(uint32_t event_class, std::string_view event, std::string_view key) const {
   if (wanted(event_class)) server.add_event({event_class, event, session.db, std::string(key)});
+}
+
+Status Call::check_output() const {
+  server.drop_if_over_output_limit(&session);
+  return session.gone ? refuse("ERR the reply is larger than client-output-buffer-limit allows") : Status();
 }
 
 bool Call::wanted(uint32_t event_class) const { return (server.wanted_events() & event_class) != 0; }

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "server/memory.h"
 
 namespace lapse::server {
 
@@ -136,7 +137,7 @@ Status Network::listen_tcp(const std::string& address) {
     return taken ? Status(StatusCode::kBusy, std::string(status.message())) : status;
   }
   addresses_.push_back(local_address_of(fd));
-  return add(fd, nullptr);
+  return add(fd, nullptr);  // an error ends the process, and the socket with it
 }
 
 Status Network::listen_unix() {
@@ -165,21 +166,26 @@ Network::~Network() {
   if (epoll_ >= 0) ::close(epoll_);
 }
 
+// Last of all the socket is made known to epoll, so that nothing points to what there was no memory for.
 Status Network::add(int fd, Session* session) {
-  auto socket = std::make_unique<Socket>();
-  socket->fd = fd;
-  socket->session = session;
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = socket.get();
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
-    Status status = io_error("epoll_ctl");
-    ::close(fd);
-    return status;
-  }
-  if (session != nullptr) by_session_[session] = socket.get();
-  sockets_[fd] = std::move(socket);
-  return {};
+  auto made = std::make_unique<Socket>();
+  made->fd = fd;
+  made->session = session;
+  Socket* socket = made.get();
+  sockets_.emplace(fd, std::move(made));
+  Status status;
+  const bool enough = has_memory_for([&] {
+    if (session != nullptr) by_session_[session] = socket;
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = socket;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) status = io_error("epoll_ctl");
+  });
+  if (enough && status.ok()) return {};
+  by_session_.erase(session);
+  sockets_.erase(fd);
+  if (!enough) throw std::bad_alloc();
+  return status;
 }
 
 // ----------------------------------------------------------------------------------------- the loop
@@ -225,17 +231,18 @@ void Network::turn(int timeout_ms) {
     if (socket == nullptr) {
       server_->stop();
     } else if (socket->session == nullptr) {
-      accept_all(socket);
+      (void)has_memory_for([&] { accept_all(socket); });
     } else {
       if (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read(socket);
       if (event.events & EPOLLOUT) server_->note_written(socket->session);
     }
   }
   server_->end_turn();
-  send_replies();
+  // What there is no memory for now, there may be after the next turn.
+  (void)has_memory_for([&] { send_replies(); });
   if (server_->now_ms() >= next_check_ms_) {
     next_check_ms_ = server_->now_ms() + kTickMs;
-    drop_idle();
+    (void)has_memory_for([&] { drop_idle(); });
     listen_again();
   }
 }
@@ -247,11 +254,11 @@ void Network::accept_all(Socket* listener) {
     const int fd =
         accept4(listener->fd, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      admit(fd, address_text(address));
+      if (!has_memory_for([&] { admit(fd, address_text(address)); })) ::close(fd);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       // Who knocks would wake us again at once, and again in vain: they wait until the next tick.
-      watch(listener, 0);
       resting_.push_back(listener);
+      watch(listener, 0);
       return;
     } else if (errno != ECONNABORTED && errno != EINTR) {
       return;
@@ -278,7 +285,11 @@ void Network::admit(int fd, std::string address) {
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(config.tcp_keepalive_seconds));
   }
   Session* session = server_->connect(std::move(address), local_address_of(fd));
-  if (!add(fd, session).ok()) server_->disconnect(session);
+  Status status;
+  const bool enough = has_memory_for([&] { status = add(fd, session); });
+  if (enough && status.ok()) return;
+  server_->disconnect(session);
+  ::close(fd);
 }
 
 void Network::read(Socket* socket) {

@@ -1,5 +1,7 @@
 #include "server/output.h"
 
+#include "server/memory.h"
+
 namespace lapse::server {
 
 namespace {
@@ -25,17 +27,20 @@ void Output::settle_failed(std::string_view error_line) {
   pieces_.clear();
 }
 
+void Output::discard() {
+  pieces_.clear();
+  bytes_.resize(sent_);
+}
+
 // A client that always has something left must not keep what it has been sent: the sent part goes when it is the larger
 // one, so that each byte is moved once at most.
 void Output::sent(size_t bytes) {
   sent_ += bytes;
   const size_t left = bytes_.size() - sent_;
   if (left > 0 && (sent_ < kKeptBytes || sent_ < left)) return;
-  if (bytes_.capacity() > kKeptBytes) {
-    std::string(bytes_, sent_).swap(bytes_);
-  } else {
-    bytes_.erase(0, sent_);
-  }
+  const bool replaced =
+      bytes_.capacity() > kKeptBytes && has_memory_for([&] { std::string(bytes_, sent_).swap(bytes_); });
+  if (!replaced) bytes_.erase(0, sent_);
   sent_ = 0;
 }
 

@@ -33,6 +33,8 @@ class Output {
   // The turn's commit has succeeded, or failed with this error.
   void settle() { pieces_.clear(); }
   void settle_failed(std::string_view error_line);
+  // All that was not sent yet goes.
+  void discard();
 
   // What may go out now; REQUIRES: settled
   std::string_view unsent() const { return std::string_view(bytes_).substr(sent_); }

@@ -12,9 +12,10 @@ bool PubSub::add(Topics* topics, std::string_view topic, Session* session) {
 
 bool PubSub::remove(Topics* topics, std::string_view topic, Session* session) {
   const auto at = topics->find(topic);
-  if (at == topics->end() || at->second.erase(session) == 0) return false;
+  if (at == topics->end()) return false;
+  const bool was = at->second.erase(session) > 0;
   if (at->second.empty()) topics->erase(at);
-  return true;
+  return was;
 }
 
 bool PubSub::subscribe(Session* session, std::string_view channel) {

@@ -5,9 +5,14 @@
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "server/memory.h"
 #include "store/guarded_clock.h"
 
 namespace lapse::server {
+
+namespace {
+constexpr std::string_view kOutOfMemoryLine = "-OOM there is not enough memory for this\r\n";
+}
 
 // ------------------------------------------------------------------------------- opening and closing
 
@@ -67,6 +72,7 @@ Session* Server::connect(std::string address, std::string local_address) {
   begin_session(session.get());
   ++statistics_.connections;
   Session* raw = session.get();
+  written_.reserve(sessions_.size() + 1);  // so that note_written() needs no memory
   sessions_.emplace(raw->id, std::move(session));
   return raw;
 }
@@ -136,30 +142,53 @@ void Server::remove_due() {
   purged_in_vain_ = false;
   if (!expirer_->is_due(now_ms()) || clock_->in_doubt()) return;
   if (store_->backlog() > Expirer::kMostBacklog) return expirer_->give_way(now_ms());
-  const Savepoint before = turn_->savepoint();
+  const Before start = before();
   const Stopwatch stopwatch;
-  const Result<uint64_t> removed = expirer_->remove_due(
-      now_ms(), Expirer::kPerTurn, [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
-        expired_keys_.add(db, key);
-        if (wanted_events_ & kExpired) add_event({kExpired, "expired", db, std::string(key)});
-      });
-  if (removed.ok()) {
-    purged_ = *removed;
-    purged_in_vain_ = *removed == 0;
-    send_events();
+  bool done = false;
+  if (!has_memory_for([&] {
+        const Result<uint64_t> removed = remove_some_due();
+        done = removed.ok();
+        if (done) purged_ = *removed;
+      })) {
+    done = false;
+  }
+  if (done) {
+    purged_in_vain_ = purged_ == 0;
   } else {
-    events_.clear();
+    undo(start);
     expirer_->back_off(now_ms());
-    if (const Status undone = turn_->rollback_to(before); !undone.ok()) turn_->give_up(undone);
   }
   take_latency("expire-cycle", stopwatch.elapsed_us());
   if (careful_) commit();
 }
 
+Result<uint64_t> Server::remove_some_due() {
+  LAPSE_TRY_ASSIGN(const uint64_t removed,
+                   expirer_->remove_due(now_ms(), Expirer::kPerTurn,
+                                        [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
+                                          expired_keys_.add(db, key);
+                                          if (wanted_events_ & kExpired)
+                                            add_event({kExpired, "expired", db, std::string(key)});
+                                        }));
+  send_events();
+  return removed;
+}
+
+// Takes no memory. What cannot be undone without, and what others have been told of already, goes with the whole turn.
+void Server::undo(const Before& before) {
+  events_.clear();
+  watchers_.take_back(before.marks);
+  const bool enough = has_memory_for([&] {
+    if (const Status undone = turn_->rollback_to(before.savepoint); !undone.ok()) turn_->give_up(undone);
+  });
+  if (!enough || events_sent_ != before.events_sent) turn_->give_up_without_memory();
+}
+
 void Server::end_turn() {
   commit();
   if (!std::exchange(deadlines_changed_, false) && now_ms() < expirer_->next_deadline_ms()) return;
-  const bool found = expirer_->find_next().ok();
+  bool found = false;
+  (void)has_memory_for([&] { found = expirer_->find_next().ok(); });
   // A purge that does nothing about what is due must not be called again and again.
   if (!found || (purged_in_vain_ && expirer_->is_due(now_ms()))) expirer_->back_off(now_ms());
 }
@@ -167,23 +196,38 @@ void Server::end_turn() {
 void Server::commit() {
   const bool wrote = turn_->writes();
   const Stopwatch stopwatch;
-  const Status status = turn_->commit();
+  Status status;
+  const bool enough = has_memory_for([&] { status = turn_->commit(); });
+  const bool committed = enough && status.ok();
   const uint64_t purged = std::exchange(purged_, 0);
   if (wrote) take_latency("commit", stopwatch.elapsed_us());
   client_wrote_ = false;
   deadlines_changed_ |= wrote;
-  if (wrote || !status.ok()) careful_ = !status.ok();
-  if (wrote && status.ok()) ++statistics_.commits;
-  if (status.ok()) {
+  if (wrote || !committed) careful_ = !committed;
+  if (wrote && committed) ++statistics_.commits;
+  if (committed) {
     for (Session* session : written_) session->output.settle();
     watchers_.turn_committed();
     statistics_.expired += purged;
   } else {
-    std::string line;
-    resp::ReplyWriter(&line, 2).error(error_text(status));
-    for (Session* session : written_) session->output.settle_failed(line);
+    settle_failed(enough ? status : Status());
     watchers_.turn_failed();
     expirer_->back_off(now_ms());
+  }
+}
+
+// Nobody must take for done what was not, so whose output there is no memory to change is dropped. `why` is ok if there was
+// none for an error.
+void Server::settle_failed(const Status& why) {
+  std::string made;
+  const bool enough = has_memory_for([&] {
+    if (!why.ok()) resp::ReplyWriter(&made, 2).error(error_text(why));
+  });
+  const std::string_view line = enough && !why.ok() ? std::string_view(made) : kOutOfMemoryLine;
+  for (Session* session : written_) {
+    if (has_memory_for([&] { session->output.settle_failed(line); })) continue;
+    session->output.discard();
+    drop(session);
   }
 }
 
@@ -209,7 +253,7 @@ void Server::note_save(const std::optional<Status>& result) {
 void Server::take_latency(std::string_view event, uint64_t us) {
   const uint64_t ms = us / 1000;
   if (config_.latency_threshold_ms > 0 && ms >= static_cast<uint64_t>(config_.latency_threshold_ms))
-    latency_.add(event, now_ms(), ms);
+    (void)has_memory_for([&] { latency_.add(event, now_ms(), ms); });
 }
 
 Status Server::commit_so_far() {
@@ -217,7 +261,12 @@ Status Server::commit_so_far() {
     turn_->refresh();
     return {};
   }
-  if (Status status = turn_->commit(); !status.ok()) {
+  Status status;
+  if (!has_memory_for([&] { status = turn_->commit(); })) {
+    turn_->give_up_without_memory();
+    throw std::bad_alloc();
+  }
+  if (!status.ok()) {
     turn_->give_up(status);
     return status;
   }
@@ -230,8 +279,10 @@ Status Server::commit_so_far() {
 }
 
 std::vector<Session*> Server::take_written() {
+  std::vector<Session*> next;
+  next.reserve(sessions_.size());  // so that note_written() needs no memory
   for (Session* session : written_) session->has_output = false;
-  return std::exchange(written_, {});
+  return std::exchange(written_, std::move(next));
 }
 
 int64_t Server::wakeup_ms() {
@@ -254,23 +305,27 @@ const OutputLimit& Server::output_limit(const Session& session) const {
   return session.subscribed() || session.monitors ? config_.pubsub_output : config_.normal_output;
 }
 
-// At once, and not only after the turn: one turn can bring any amount.
 void Server::drop_if_over_output_limit(Session* session) {
   const uint64_t most = output_limit(*session).hard_bytes;
-  if (session->gone || most == 0 || session->output.pending_bytes() <= most) return;
+  const size_t pending = session->output.pending_bytes() + (session == current_ ? own_message_bytes_ : 0);
+  if (session->gone || most == 0 || pending <= most) return;
   ++statistics_.clients_over_output_limit;
   drop(session);
 }
 
 void Server::deliver(Session* to, Output::Kind kind, std::string_view bytes) {
   if (to->closing) return;
-  if (to == current_) {
-    own_messages_.emplace_back(kind, bytes);
-    return;
-  }
-  to->output.begin(kind);
-  to->output.bytes().append(bytes);
   note_written(to);
+  const bool enough = has_memory_for([&] {
+    if (to == current_) {
+      own_messages_.emplace_back(kind, bytes);
+      own_message_bytes_ += bytes.size();
+    } else {
+      to->output.begin(kind);
+      to->output.bytes().append(bytes);
+    }
+  });
+  if (!enough) return drop(to);  // that it misses something is its own affair
   drop_if_over_output_limit(to);
 }
 
@@ -292,6 +347,7 @@ void Server::send_events() {
   if (!pubsub_.empty()) {
     for (const Event& event : events_) {
       if ((wanted_events_ & event.event_class) == 0) continue;
+      ++events_sent_;
       const std::string label = databases_->label(event.db);
       if (wanted_events_ & kKeyspace)
         publish("__keyspace@" + label + "__:" + event.key, event.name, Output::Kind::kNotification);

@@ -60,6 +60,8 @@ class Server {
   void drop(Session* session);
   // What may pile up for it.
   const OutputLimit& output_limit(const Session& session) const;
+  // Drops it if more has piled up. At once, and not only after the turn: one command can bring any amount.
+  void drop_if_over_output_limit(Session* session);
 
   // --- turns
 
@@ -72,7 +74,7 @@ class Server {
   // For what the store does outside of transactions only: commits what the turn has done so far, and settles it. The turn
   // goes on after it. If it fails, so does the whole turn.
   Status commit_so_far();
-  // Sessions that have output, or that are to be closed, since the last call.
+  // Sessions that have output, or that are to be closed, since the last call. Without memory it throws, and keeps them.
   std::vector<Session*> take_written();
   void note_written(Session* session);
   // When the next turn must begin at the latest, by now_ms(); kNever: when there is input.
@@ -96,7 +98,8 @@ class Server {
   ScanCursors& scan_cursors() { return scan_cursors_; }
   int64_t started_at_ms() const { return started_at_ms_; }
 
-  // Runs a call under a savepoint: what fails is undone, and its reply is the error. The call's events go out.
+  // Runs a call under a savepoint: what fails is undone, and its reply is the error; so is what there is no memory for. The
+  // call's events go out. Throws std::bad_alloc if there is none for the error either, when all is undone.
   void run(Call& call);
   // While keys are due that have not been removed yet, a write to one of them must first tell that it expired.
   Status expire_if_lapsed(const Call& call, int db, std::string_view key);
@@ -137,17 +140,30 @@ class Server {
 
   size_t run_commands(Session* session, std::string_view bytes);
   bool must_wait(const Session& session, const Command* command);
+  void take_in(Session* session, std::string_view bytes);
   void execute(Session* session, std::span<const std::string_view> arguments);
+  void execute_with_memory(Session* session, std::span<const std::string_view> arguments);
+  Status attempt(Call& call);
+  // What a command, or the removal of keys, goes back to if it fails.
+  struct Before {
+    Savepoint savepoint;
+    size_t marks;
+    uint64_t events_sent;
+  };
+  Before before() const { return {turn_->savepoint(), watchers_.marks(), events_sent_}; }
+  void undo(const Before& before);
+  void note_call(const Call& call, uint64_t us, bool failed);
   Status check(const Session& session, const Command& command) const;
   Status enqueue(Session* session, const Command& command, std::span<const std::string_view> arguments);
   Status break_queue(Session* session, std::string_view command, Status why);
   void finish_reply(Session* session, bool pushed);
   void commit();
-  void drop_if_over_output_limit(Session* session);
+  void settle_failed(const Status& why);
   void feed_monitors(const Call& call);
   Status expire_arguments(const Call& call);
   void send_events();
   void remove_due();
+  Result<uint64_t> remove_some_due();
   bool may_have_lapsed() { return now_ms() >= expirer_->next_deadline_ms(); }
   void note_save(const std::optional<Status>& result);
   void take_latency(std::string_view event, uint64_t us);
@@ -179,6 +195,8 @@ class Server {
   std::vector<Event> events_;                                       // of the command being run
   Session* current_ = nullptr;                                      // whose command is being run
   std::vector<std::pair<Output::Kind, std::string>> own_messages_;  // for it, behind its reply
+  size_t own_message_bytes_ = 0;
+  uint64_t events_sent_ = 0;
   std::vector<Session*> written_;
   std::vector<uint64_t> waiting_;  // sessions that have whole commands which a pause keeps back
   size_t monitors_ = 0;

@@ -1,5 +1,6 @@
 #include "server/turn.h"
 
+#include <new>
 #include <utility>
 
 #include "base/try.h"
@@ -65,7 +66,13 @@ Status Turn::rollback_to(Savepoint savepoint) {
 
 Status Turn::commit() {
   Status status = std::exchange(failure_, Status());
-  if (transaction_ && status.ok()) status = transaction_->commit().status();
+  try {
+    if (std::exchange(out_of_memory_, false)) throw std::bad_alloc();
+    if (transaction_ && status.ok()) status = transaction_->commit().status();
+  } catch (...) {
+    forget_handles();
+    throw;
+  }
   forget_handles();
   return status;
 }

@@ -43,7 +43,10 @@ class Turn {
   void refresh() { forget_handles(); }
   // Lets the turn's commit fail with this error: what it holds cannot be trusted.
   void give_up(const Status& why) { failure_ = why; }
-  // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it.
+  // The same where there is no memory even to say why: its commit throws std::bad_alloc.
+  void give_up_without_memory() { out_of_memory_ = true; }
+  // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it. What it
+  // throws it has ended, too; of a std::bad_alloc it is not known how far the commit came.
   Status commit();
 
  private:
@@ -53,6 +56,7 @@ class Turn {
   Store* store_;
   Databases* databases_;
   Status failure_;
+  bool out_of_memory_ = false;
   std::optional<Snapshot> snapshot_;
   std::optional<Transaction> transaction_;
   // By database. A handle stays where it is when there is one for another database, too.

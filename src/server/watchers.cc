@@ -6,8 +6,11 @@ namespace lapse::server {
 
 void Watchers::watch(Session* session, int db, std::string_view key, int64_t deadline_ms) {
   DbKey watched{db, std::string(key)};
-  if (!by_key_[watched].insert(session).second) return;
-  session->watches.keys.push_back({std::move(watched), deadline_ms});
+  const auto at = by_key_.find(watched);
+  if (at != by_key_.end() && at->second.contains(session)) return;
+  // The session's list comes first, since unwatch() goes by it: if there is no memory for more, nothing is left behind.
+  session->watches.keys.push_back({watched, deadline_ms});
+  by_key_[std::move(watched)].insert(session);
 }
 
 void Watchers::unwatch(Session* session) {
@@ -23,8 +26,8 @@ void Watchers::unwatch(Session* session) {
 
 void Watchers::mark(Session* session) {
   if (session->watches.touched) return;
-  session->watches.touched = true;
   marked_in_turn_.push_back(session);
+  session->watches.touched = true;
 }
 
 void Watchers::key_changed(int db, std::string_view key) {

@@ -125,6 +125,49 @@ TEST(Limits, AClientThatDoesNotReadIsDroppedWithinTheTurn) {
   EXPECT_EQ("PONG", client("PING"));
 }
 
+TEST(Limits, OneCommandCannotPileUpMore) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  TestClient greedy(server);
+  EXPECT_EQ("OK", greedy({"SET", "key", std::string(100'000, 'x')}));
+  std::vector<std::string> mget(1'001, "key");
+  mget[0] = "MGET";
+  server.together([&] {
+    greedy(mget);
+    EXPECT_TRUE(greedy.session()->gone);
+    EXPECT_LT(greedy.session()->output.bytes().capacity(), 4'000'000U);
+  });
+}
+
+TEST(Limits, OneExecCannotPileUpMoreAndIsDoneAsAWhole) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  TestClient greedy(server);
+  EXPECT_EQ("OK", greedy({"SET", "key", std::string(100'000, 'x')}));
+  greedy("MULTI");
+  for (int i = 0; i < 1'000; ++i) greedy("GET key");
+  greedy("SET done yes");
+  server.together([&] {
+    greedy("EXEC");
+    EXPECT_TRUE(greedy.session()->gone);
+    EXPECT_LT(greedy.session()->output.bytes().capacity(), 4'000'000U);
+  });
+  TestClient other(server);
+  EXPECT_EQ("\"yes\"", other("GET done"));
+}
+
+TEST(Limits, WhatAClientPublishesToItselfCountsAsWell) {
+  TestServer server(config_with([](Config& config) { config.pubsub_output = {1 << 20, 0, 0}; }));
+  TestClient greedy(server);
+  greedy("HELLO 3");
+  greedy("SUBSCRIBE news");
+  greedy("MULTI");
+  for (int i = 0; i < 100; ++i) greedy({"PUBLISH", "news", std::string(100'000, 'x')});
+  server.together([&] {
+    greedy("EXEC");
+    EXPECT_TRUE(greedy.session()->gone);
+    EXPECT_LT(greedy.session()->output.bytes().capacity(), 4'000'000U);
+  });
+}
+
 TEST(Limits, ASubscriberThatDoesNotReadIsDroppedAndTheOthersHearAll) {
   TestServer server(config_with([](Config& config) { config.pubsub_output = {1 << 20, 0, 0}; }));
   TestClient slow(server);

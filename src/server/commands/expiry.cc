@@ -64,6 +64,7 @@ Status expiring(Call& call) {
     if (pairs) call.reply.array(2);
     call.reply.bulk(one.key);
     call.reply.integer(one.deadline_ms);
+    LAPSE_TRY(call.check_output());
   }
   return {};
 }

@@ -15,13 +15,11 @@ namespace lapse::server {
 namespace {
 
 Status mget(Call& call) {
-  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
-  LAPSE_TRY_ASSIGN(const std::vector<std::optional<std::string>> values,
-                   keys->multi_get(call.arguments.subspan(1)));
-  call.reply.array(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    call.looked_up(call[i + 1], values[i].has_value());
-    reply_value(call, values[i]);
+  call.reply.array(call.size() - 1);
+  for (const std::string_view key : call.arguments.subspan(1)) {
+    LAPSE_TRY_ASSIGN(const std::optional<std::string> value, look_up(call, key));
+    reply_value(call, value);
+    LAPSE_TRY(call.check_output());
   }
   return {};
 }

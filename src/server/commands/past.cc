@@ -92,7 +92,10 @@ Status history(Call& call) {
   LAPSE_TRY_ASSIGN(const std::vector<Revision> revisions, keys->history(call[1]));
   const size_t shown = std::min(limit, revisions.size());
   call.reply.array(shown);
-  for (size_t i = 0; i < shown; ++i) reply_revision(call, revisions[i]);
+  for (size_t i = 0; i < shown; ++i) {
+    reply_revision(call, revisions[i]);
+    LAPSE_TRY(call.check_output());
+  }
   return {};
 }
 
@@ -169,7 +172,10 @@ Status scanat(Call& call) {
   call.reply.array(2);
   call.reply.bulk(std::to_string(next));
   call.reply.array(page.keys.size());
-  for (const std::string& key : page.keys) call.reply.bulk(key);
+  for (const std::string& key : page.keys) {
+    call.reply.bulk(key);
+    LAPSE_TRY(call.check_output());
+  }
   return {};
 }
 

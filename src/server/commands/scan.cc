@@ -16,9 +16,13 @@ namespace {
 // Whether keys of one type are wanted that there are none of.
 bool wants_other_type(std::string_view type) { return !same_word(type, "string"); }
 
-void reply_keys(Call& call, const std::vector<std::string>& keys) {
+Status reply_keys(Call& call, const std::vector<std::string>& keys) {
   call.reply.array(keys.size());
-  for (const std::string& key : keys) call.reply.bulk(key);
+  for (const std::string& key : keys) {
+    call.reply.bulk(key);
+    LAPSE_TRY(call.check_output());
+  }
+  return {};
 }
 
 Status keys(Call& call) {
@@ -29,8 +33,7 @@ Status keys(Call& call) {
     if (matches_glob(call[1], at.key())) found.emplace_back(at.key());
   }
   LAPSE_TRY(at.status());
-  reply_keys(call, found);
-  return {};
+  return reply_keys(call, found);
 }
 
 // ----------------------------------------------------------------------------------------------- SCAN
@@ -98,8 +101,7 @@ Status scan(Call& call) {
   const uint64_t cursor = more ? call.server.scan_cursors().add(last, most) : 0;
   call.reply.array(2);
   call.reply.bulk(std::to_string(cursor));
-  reply_keys(call, found);
-  return {};
+  return reply_keys(call, found);
 }
 
 // ------------------------------------------------------------------------------------------ RANDOMKEY

@@ -41,12 +41,20 @@ bool has_changed(const Watches& watches, int64_t now_ms) {
   return watches.touched;
 }
 
+// What a client that has been dropped meanwhile would have read is of no use; what it writes is done as a whole.
+bool is_of_use(const Call& call, const Queue::Queued& queued) {
+  return !call.session.gone || (queued.command->flags & kWrite) != 0;
+}
+
 void run_queued(Call& call, const Queue::Queued& queued) {
+  if (!is_of_use(call, queued)) return;
   const std::vector<std::string_view> arguments(queued.arguments.begin(), queued.arguments.end());
   Session& session = call.session;
   session.last_command = queued.command;
   Call one{call.server, session, *queued.command, arguments, {&session.output.bytes(), session.protocol}};
   call.server.run(one);
+  call.server.drop_if_over_output_limit(&session);
+  if (session.gone) session.output.empty_last();
 }
 
 Status exec(Call& call) {
