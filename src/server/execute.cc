@@ -149,7 +149,7 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
     own_message_bytes_ = 0;
     drop(session);
   }
-  if (careful_ && turn_->writes()) commit();
+  if (turn_->writes() && (careful_ || turn_->is_full())) commit();
 }
 
 void Server::execute_with_memory(Session* session, std::span<const std::string_view> arguments) {
@@ -318,6 +318,10 @@ int64_t Call::now_ms() const { return server.now_ms(); }
 
 Result<const Reader*> Call::read(int db) const { return server.turn().read(db); }
 Result<Keyspace*> Call::write(int db) const { return server.turn().write(db); }
+
+void Call::wrote(std::string_view key, uint64_t value_bytes) const {
+  server.turn().count_written(key.size() + value_bytes);
+}
 
 void Call::changed(uint32_t event_class, std::string_view event, std::string_view key, int db) const {
   server.watchers().key_changed(db, key);

@@ -78,6 +78,7 @@ Status Turn::commit() {
 }
 
 void Turn::forget_handles() {
+  written_bytes_ = 0;
   readers_.clear();
   writers_.clear();
   snapshot_.reset();

@@ -20,6 +20,9 @@ namespace lapse::server {
 
 class Turn {
  public:
+  // With more written than this, it is committed between two commands: the engine has a limit for one transaction.
+  static constexpr uint64_t kMostBytes = 64UL << 20;
+
   Turn(Store* store, Databases* databases) : store_(store), databases_(databases) {}
 
   // Both answer handles that are good until the turn's next change of kind, or its end.
@@ -35,6 +38,9 @@ class Turn {
   void forget(int db);
 
   bool writes() const { return transaction_.has_value(); }
+  // What has been written since the last commit, as far as commands tell.
+  void count_written(uint64_t bytes) { written_bytes_ += bytes; }
+  bool is_full() const { return written_bytes_ > kMostBytes; }
   // What a command may go back to: a turn that has not written yet goes back to nothing written.
   Savepoint savepoint() const { return transaction_ ? transaction_->savepoint() : Savepoint{}; }
   Status rollback_to(Savepoint savepoint);
@@ -57,6 +63,7 @@ class Turn {
   Databases* databases_;
   Status failure_;
   bool out_of_memory_ = false;
+  uint64_t written_bytes_ = 0;
   std::optional<Snapshot> snapshot_;
   std::optional<Transaction> transaction_;
   // By database. A handle stays where it is when there is one for another database, too.

@@ -42,6 +42,25 @@ TEST_F(Turns, ManyCommandsAreOneCommit) {
   EXPECT_EQ(before + 1, server_->statistics().commits);
 }
 
+TEST_F(Turns, ATurnThatWritesMuchIsSeveralCommits) {
+  a_(std::vector<std::string>{"SET", "source", std::string(20 << 20, 'x')});
+  const uint64_t before = server_->statistics().commits;
+  server_.together([&] {
+    for (int i = 0; i < 8; ++i) a_("COPY source copy" + std::to_string(i));
+  });
+  EXPECT_EQ(before + 2, server_->statistics().commits);
+  EXPECT_EQ(std::vector<std::string>(8, "(integer) 1"), a_.receive_all());
+}
+
+TEST_F(Turns, AnExecIsOneCommitHoweverMuchItWrites) {
+  a_(std::vector<std::string>{"SET", "source", std::string(20 << 20, 'x')});
+  a_("MULTI");
+  for (int i = 0; i < 8; ++i) a_("COPY source copy" + std::to_string(i));
+  const uint64_t before = server_->statistics().commits;
+  a_("EXEC");
+  EXPECT_EQ(before + 1, server_->statistics().commits);
+}
+
 TEST_F(Turns, AFailingCommandUndoesOnlyItself) {
   const std::string too_long(65 << 10, 'k');
   a_("SET first 1");
