@@ -3,11 +3,12 @@
 namespace lapse::server {
 
 uint64_t ScanCursors::add(std::string_view after_key, size_t most) {
-  by_use_.push_front({++last_, std::string(after_key)});
-  by_cursor_[last_] = by_use_.begin();
-  while (by_use_.size() > most && by_use_.size() > 1) {
-    by_cursor_.erase(by_use_.back().cursor);
-    by_use_.pop_back();
+  live_.push_front({++last_, std::string(after_key), false});
+  by_cursor_[last_] = live_.begin();
+  while (by_cursor_.size() > most && by_cursor_.size() > 1) {
+    Positions& oldest = superseded_.empty() ? live_ : superseded_;
+    by_cursor_.erase(oldest.back().cursor);
+    oldest.pop_back();
   }
   return last_;
 }
@@ -15,8 +16,15 @@ uint64_t ScanCursors::add(std::string_view after_key, size_t most) {
 std::optional<std::string> ScanCursors::find(uint64_t cursor) {
   const auto at = by_cursor_.find(cursor);
   if (at == by_cursor_.end()) return std::nullopt;
-  by_use_.splice(by_use_.begin(), by_use_, at->second);
   return at->second->after_key;
+}
+
+// It may have been superseded before, by a call that was repeated: from whichever list it comes, it is the youngest here.
+void ScanCursors::supersede(uint64_t cursor) {
+  const auto at = by_cursor_.find(cursor);
+  if (at == by_cursor_.end()) return;
+  superseded_.splice(superseded_.begin(), at->second->superseded ? superseded_ : live_, at->second);
+  at->second->superseded = true;
 }
 
 }  // namespace lapse::server

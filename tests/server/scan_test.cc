@@ -150,6 +150,26 @@ TEST(ScanCursorsOfAServer, ACursorThatWasPushedOutIsAnErrorAndNoGap) {
   EXPECT_TRUE(client("SCAN " + first).starts_with("(error) ERR invalid cursor: "));
 }
 
+TEST(ScanCursorsOfAServer, AScanOfManyCallsLeavesTheOthersTheirPlaces) {
+  Config config = TestServer::in_memory();
+  config.max_scan_cursors = 4;
+  TestServer server(config);
+  TestClient client(server);
+  for (int i = 0; i < 100; ++i) client("SET key:" + std::to_string(100 + i) + " value");
+  const std::string slow = client.ask({"SCAN", "0", "COUNT", "50"}).elements.at(0).text;
+  std::string fast = "0";
+  std::string before;
+  for (int i = 0; i < 50; ++i) {
+    before = fast;
+    fast = client.ask({"SCAN", fast, "COUNT", "1"}).elements.at(0).text;
+  }
+  // A reply that was lost is asked for again.
+  EXPECT_FALSE(client("SCAN " + before + " COUNT 1").starts_with("(error)"));
+  const resp::Reply rest = client.ask({"SCAN", slow, "COUNT", "100"});
+  EXPECT_EQ("0", rest.elements.at(0).text);
+  EXPECT_EQ(50U, rest.elements.at(1).elements.size());
+}
+
 TEST_F(ScanCommands, RandomkeyComesToEveryKey) {
   EXPECT_EQ("(nil)", client_("RANDOMKEY"));
   std::set<std::string> expected = {"", "a", "ab", "abc", "b", "user:1", "user:10", "user:2", "zebra"};

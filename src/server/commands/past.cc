@@ -167,6 +167,7 @@ Status scanat(Call& call) {
     if (!after_key) return refuse("ERR invalid cursor");
   }
   LAPSE_TRY_ASSIGN(const Page page, read_page_at(call, scan, std::move(after_key)));
+  cursors.supersede(scan.cursor);
   const auto most = static_cast<size_t>(call.server.config().max_scan_cursors);
   const uint64_t next = page.last_key ? cursors.add(*page.last_key, most) : 0;
   call.reply.array(2);

@@ -40,26 +40,26 @@ Status keys(Call& call) {
 
 // SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
 struct ScanOptions {
+  uint64_t cursor = 0;
   std::optional<std::string> after;  // the key that the cursor stands for; none: from the beginning
   std::string_view pattern = "*";
   uint64_t count = 10;
   bool other_type = false;
 };
 
-Result<std::optional<std::string>> find_cursor(const Call& call) {
-  uint64_t cursor = 0;
+Status find_cursor(const Call& call, ScanOptions* options) {
   const char* end = call[1].data() + call[1].size();
-  const auto [at, error] = std::from_chars(call[1].data(), end, cursor);
+  const auto [at, error] = std::from_chars(call[1].data(), end, options->cursor);
   if (error != std::errc() || at != end) return refuse("ERR invalid cursor");
-  if (cursor == 0) return std::optional<std::string>();
-  std::optional<std::string> after = call.server.scan_cursors().find(cursor);
-  if (after) return after;
+  if (options->cursor == 0) return {};
+  options->after = call.server.scan_cursors().find(options->cursor);
+  if (options->after) return {};
   return refuse("ERR invalid cursor: it was never given out, or too many have been since; begin again at 0");
 }
 
 Result<ScanOptions> parse_scan(const Call& call) {
   ScanOptions options;
-  LAPSE_TRY_ASSIGN(options.after, find_cursor(call));
+  LAPSE_TRY(find_cursor(call, &options));
   for (size_t i = 2; i < call.size(); i += 2) {
     if (i + 1 == call.size()) return syntax_error();
     const std::string_view given = call[i + 1];
@@ -97,8 +97,10 @@ Status scan(Call& call) {
     LAPSE_TRY(at.status());
     more = at.valid();
   }
+  ScanCursors& cursors = call.server.scan_cursors();
+  cursors.supersede(options.cursor);
   const auto most = static_cast<size_t>(call.server.config().max_scan_cursors);
-  const uint64_t cursor = more ? call.server.scan_cursors().add(last, most) : 0;
+  const uint64_t cursor = more ? cursors.add(last, most) : 0;
   call.reply.array(2);
   call.reply.bulk(std::to_string(cursor));
   return reply_keys(call, found);
