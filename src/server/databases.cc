@@ -31,7 +31,7 @@ Result<Family> counted_family(Store* store, const std::string& name) {
 }  // namespace
 
 Result<Databases> Databases::open(Store* store, int numbered) {
-  Databases databases(numbered);
+  Databases databases(store, numbered);
   for (int db = 0; db < numbered; ++db) {
     std::string name = numbered_name(db);
     LAPSE_TRY_ASSIGN(Family family, counted_family(store, name));
@@ -57,8 +57,26 @@ Result<int> Databases::find(std::string_view number_or_name, const OpenFamily& o
     known.handle = std::move(family);  // it may have been dropped and made anew
     return db;
   }
-  families_.push_back({std::string(number_or_name), std::move(family)});
+  Known added{std::string(number_or_name), std::move(family)};
+  if (const std::optional<int> free = find_free(open)) {
+    families_[static_cast<size_t>(*free)] = std::move(added);
+    return *free;
+  }
+  families_.push_back(std::move(added));
   return size() - 1;
+}
+
+// Gone is a family that neither the turn knows, which may have made it just now, nor the store, where it is until its drop
+// has been committed.
+std::optional<int> Databases::find_free(const OpenFamily& open) const {
+  const auto is_gone = [](const Result<Family>& family) {
+    return !family.ok() && family.status().code() == StatusCode::kNotFound;
+  };
+  for (int db = numbered_; is_selected_ && db < size(); ++db) {
+    const std::string& name = family_name(db);
+    if (is_gone(open(name)) && is_gone(store_->family(name)) && !is_selected_(db)) return db;
+  }
+  return std::nullopt;
 }
 
 }  // namespace lapse::server

@@ -3,6 +3,9 @@
 //   0          the default family: what a program that embeds the store has there, clients see in database 0
 //   1 … n-1    the families "db1" … "db15"; they keep a count, so that DBSIZE costs nothing
 //   n …        the other families, which are selected by their names
+//
+// The number of a family that has been dropped is given to another, but not while a session has it selected: that one must
+// go on being told that its family is gone.
 
 #pragma once
 
@@ -31,6 +34,9 @@ class Databases {
 
   // By number, or by the name of a family that `open` finds. kNotFound: there is none.
   using OpenFamily = std::function<Result<Family>(std::string_view name)>;
+  // Whether a session has it selected. Without it, numbers are not given away.
+  using IsSelected = std::function<bool(int db)>;
+  void set_is_selected(IsSelected is_selected) { is_selected_ = std::move(is_selected); }
   Result<int> find(std::string_view number_or_name, const OpenFamily& open);
 
  private:
@@ -38,9 +44,12 @@ class Databases {
     std::string name;
     std::optional<Family> handle;
   };
-  explicit Databases(int numbered) : numbered_(numbered) {}
+  Databases(Store* store, int numbered) : store_(store), numbered_(numbered) {}
+  std::optional<int> find_free(const OpenFamily& open) const;
 
+  Store* store_;
   int numbered_;
+  IsSelected is_selected_;
   std::vector<Known> families_;
 };
 

@@ -15,10 +15,12 @@ Result<int64_t> Expirer::next_deadline(int db) const {
 }
 
 // Those with keys that are due, the one with the earliest deadline first.
-Result<std::vector<int>> Expirer::due_databases(int64_t now_ms) const {
+Result<std::vector<int>> Expirer::due_databases(int64_t now_ms) {
   std::vector<std::pair<int64_t, int>> by_deadline;
+  next_by_db_.resize(static_cast<size_t>(databases_->size()));
   for (int db = 0; db < databases_->size(); ++db) {
     LAPSE_TRY_ASSIGN(const int64_t next_ms, next_deadline(db));
+    next_by_db_[static_cast<size_t>(db)] = next_ms;
     if (now_ms >= next_ms) by_deadline.emplace_back(next_ms, db);
   }
   std::sort(by_deadline.begin(), by_deadline.end());
@@ -51,12 +53,13 @@ Result<uint64_t> Expirer::remove_due(int64_t now_ms, uint64_t limit, const Remov
 }
 
 Status Expirer::find_next() {
-  int64_t earliest_ms = kNever;
+  next_by_db_.resize(static_cast<size_t>(databases_->size()));
   for (int db = 0; db < databases_->size(); ++db) {
-    LAPSE_TRY_ASSIGN(const int64_t next_ms, next_deadline(db));
-    earliest_ms = std::min(earliest_ms, next_ms);
+    if (!turn_->may_have_changed(db)) continue;
+    LAPSE_TRY_ASSIGN(next_by_db_[static_cast<size_t>(db)], next_deadline(db));
   }
-  next_ms_ = earliest_ms;
+  turn_->forget_changes();
+  next_ms_ = *std::min_element(next_by_db_.begin(), next_by_db_.end());
   return {};
 }
 

@@ -35,7 +35,7 @@ class Expirer {
   // told whether there are more.
   Result<uint64_t> remove_due(int64_t now_ms, uint64_t limit, const Removed& removed,
                               bool* more_due = nullptr);
-  // After each turn: looks where the head of the index is now.
+  // After each turn: looks where the head of the index is now, of the databases that the turn may have changed.
   Status find_next();
   // Lets it rest: removing, or committing what was removed, has failed.
   void back_off(int64_t now_ms) { retry_at_ms_ = now_ms + kRetryMs; }
@@ -58,12 +58,13 @@ class Expirer {
 
  private:
   Result<int64_t> next_deadline(int db) const;
-  Result<std::vector<int>> due_databases(int64_t now_ms) const;
+  Result<std::vector<int>> due_databases(int64_t now_ms);
 
   Databases* databases_;
   Turn* turn_;
   bool enabled_ = true;
-  int64_t next_ms_ = 0;  // not looked yet
+  std::vector<int64_t> next_by_db_;  // as it was when looked at last
+  int64_t next_ms_ = 0;              // not looked yet
   int64_t retry_at_ms_ = 0;
   int64_t lag_ms_ = 0;
   int64_t longest_lag_ms_ = 0;

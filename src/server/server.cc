@@ -39,6 +39,10 @@ Status Server::open_store(Clock* clock) {
   store_.emplace(std::move(store));
   LAPSE_TRY_ASSIGN(Databases databases, Databases::open(&*store_, static_cast<int>(config_.databases)));
   databases_.emplace(std::move(databases));
+  databases_->set_is_selected([this](int db) {
+    return std::any_of(sessions_.begin(), sessions_.end(),
+                       [&](const auto& one) { return one.second->db == db; });
+  });
   turn_.emplace(&*store_, &*databases_);
   expirer_.emplace(&*databases_, &*turn_);
   LAPSE_TRY(expirer_->find_next());

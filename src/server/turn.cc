@@ -26,12 +26,16 @@ Result<Keyspace*> Turn::write(int db) {
   LAPSE_TRY(begin_transaction());
   const auto at = static_cast<size_t>(db);
   if (writers_.size() <= at) writers_.resize(at + 1);
-  if (!writers_[at]) writers_[at].emplace(transaction_->in(databases_->family(db)));
+  if (!writers_[at]) {
+    if (!may_have_changed(db)) changed_.push_back(db);
+    writers_[at].emplace(transaction_->in(databases_->family(db)));
+  }
   return static_cast<Keyspace*>(&*writers_[at]);
 }
 
 Result<Transaction*> Turn::transaction() {
   LAPSE_TRY(begin_transaction());
+  all_changed_ = true;
   return &*transaction_;
 }
 

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -37,6 +38,15 @@ class Turn {
   // Forgets the handles of a database whose family has been made or dropped.
   void forget(int db);
 
+  // The databases that it may have changed since the last forget_changes(); at first, all.
+  bool may_have_changed(int db) const {
+    return all_changed_ || std::find(changed_.begin(), changed_.end(), db) != changed_.end();
+  }
+  void forget_changes() {
+    all_changed_ = false;
+    changed_.clear();
+  }
+
   bool writes() const { return transaction_.has_value(); }
   // What has been written since the last commit, as far as commands tell.
   void count_written(uint64_t bytes) { written_bytes_ += bytes; }
@@ -64,6 +74,8 @@ class Turn {
   Status failure_;
   bool out_of_memory_ = false;
   uint64_t written_bytes_ = 0;
+  std::vector<int> changed_;
+  bool all_changed_ = true;
   std::optional<Snapshot> snapshot_;
   std::optional<Transaction> transaction_;
   // By database. A handle stays where it is when there is one for another database, too.

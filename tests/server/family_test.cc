@@ -220,5 +220,65 @@ TEST_F(FamilyCommands, HelpNamesTheSubcommandsAndPolicies) {
   EXPECT_EQ("(error) ERR wrong number of arguments for 'family' command", client_("FAMILY"));
 }
 
+TEST(FamilyNumbers, ThoseOfDroppedFamiliesAreUsedAgain) {
+  TestServer server;
+  TestClient client(server);
+  client("FAMILY CREATE first");
+  const int databases = server->databases().size();
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "family" + std::to_string(i);
+    EXPECT_EQ("OK", client("FAMILY CREATE " + name));
+    EXPECT_EQ("OK", client("FAMILY DROP " + name));
+  }
+  EXPECT_EQ(databases + 1, server->databases().size());
+}
+
+TEST(FamilyNumbers, NotWhileSomebodyHasItSelected) {
+  TestServer server;
+  TestClient client(server);
+  TestClient behind(server);
+  client("FAMILY CREATE gone");
+  behind("SELECT gone");
+  client("FAMILY DROP gone");
+  client("FAMILY CREATE other");
+  client("SELECT other");
+  client("SET key value");
+  EXPECT_TRUE(behind("GET key").starts_with("(error)"));
+  EXPECT_TRUE(behind("SET key value").starts_with("(error)"));
+  behind("SELECT 0");
+  const int databases = server->databases().size();
+  client("FAMILY CREATE third");
+  EXPECT_EQ(databases, server->databases().size());
+}
+
+TEST(FamilyNumbers, ADropThatIsNotCommittedGivesNothingAway) {
+  TestServer server;
+  TestClient client(server);
+  client("FAMILY CREATE kept");
+  client("SELECT kept");
+  client("SET key value PX 100");
+  client("SELECT 0");
+  server.together([&] {
+    client("FAMILY DROP kept");
+    client("FAMILY CREATE other");
+    server->turn().give_up(Status(StatusCode::kNoSpace, "the disk is full"));
+  });
+  client.receive_all();
+  server.advance(Expirer::kRetryMs);
+  EXPECT_EQ(1U, server->statistics().expired);
+}
+
+TEST(FamilyNumbers, KeysOfAFamilyInAUsedNumberGoOnTime) {
+  TestServer server;
+  TestClient client(server);
+  client("FAMILY CREATE gone");
+  client("FAMILY DROP gone");
+  client("FAMILY CREATE other");
+  client("SELECT other");
+  client("SET key value PX 100");
+  server.advance(100);
+  EXPECT_EQ(1U, server->statistics().expired);
+}
+
 }  // namespace
 }  // namespace lapse::server
