@@ -47,7 +47,7 @@ struct Config {
   int64_t query_buffer_limit = 1L << 30;
   int64_t max_queued_commands = 1L << 20;  // between MULTI and EXEC
   int64_t max_queued_bytes = 1L << 30;
-  OutputLimit normal_output = {256UL << 20, 0, 0};
+  OutputLimit normal_output = {1UL << 30, 0, 0};  // room for the largest value, whatever else is on its way
   OutputLimit pubsub_output = {32UL << 20, 8UL << 20, 60};
 
   std::string notify_keyspace_events;

@@ -125,6 +125,11 @@ TEST(Limits, AClientThatDoesNotReadIsDroppedWithinTheTurn) {
   EXPECT_EQ("PONG", client("PING"));
 }
 
+TEST(Limits, TheLargestValueCanBeReadBack) {
+  const Config defaults;
+  EXPECT_GE(defaults.normal_output.hard_bytes, 2 * static_cast<uint64_t>(defaults.max_bulk_bytes));
+}
+
 TEST(Limits, OneCommandCannotPileUpMore) {
   TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
   TestClient greedy(server);
