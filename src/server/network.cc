@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -73,6 +74,28 @@ void provide_files(Config* config) {
   }
   if (limit.rlim_cur < wanted)
     config->max_clients = std::max<int64_t>(1, static_cast<int64_t>(limit.rlim_cur) - int64_t{kOtherFiles});
+}
+
+// Which file it is, whatever its name; nothing: there is none.
+std::optional<std::pair<dev_t, ino_t>> file_at(const std::string& path) {
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0) return std::nullopt;
+  return std::pair(found.st_dev, found.st_ino);
+}
+
+// Removes the socket that a server has left which is no more. What is no socket, or has someone listening, is not ours.
+Status clear_way(const std::string& path, const sockaddr_un& address) {
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0) return {};
+  if (!S_ISSOCK(found.st_mode)) return {StatusCode::kInvalidArgument, path + ": is there, and is no socket"};
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return io_error("socket");
+  const bool refused =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
+  ::close(fd);
+  if (!refused) return {StatusCode::kBusy, path + ": someone is listening there"};
+  unlink(path.c_str());
+  return {};
 }
 
 void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
@@ -147,10 +170,12 @@ Status Network::listen_unix() {
   if (path.size() >= sizeof address.sun_path)
     return {StatusCode::kInvalidArgument, "unixsocket: the path is too long"};
   path.copy(address.sun_path, path.size());
-  unlink(path.c_str());
+  LAPSE_TRY(clear_way(path, address));
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return io_error("socket");
-  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(fd, kBacklog) != 0) {
+  const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  if (bound) unix_socket_ = file_at(path);
+  if (!bound || ::listen(fd, kBacklog) != 0) {
     Status status = io_error("listening on " + path);
     ::close(fd);
     return status;
@@ -161,9 +186,15 @@ Status Network::listen_unix() {
 
 Network::~Network() {
   while (!sockets_.empty()) close(sockets_.begin()->second.get());
-  if (!server_->config().unix_socket.empty()) unlink(server_->config().unix_socket.c_str());
+  remove_unix_socket();
   if (signals_ >= 0) ::close(signals_);
   if (epoll_ >= 0) ::close(epoll_);
+}
+
+// By now there may be another's in its place.
+void Network::remove_unix_socket() {
+  const std::string& path = server_->config().unix_socket;
+  if (unix_socket_ && file_at(path) == unix_socket_) unlink(path.c_str());
 }
 
 // Last of all the socket is made known to epoll, so that nothing points to what there was no memory for.

@@ -9,10 +9,14 @@
 
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lapse/status.h"
@@ -48,6 +52,7 @@ class Network {
   explicit Network(Server* server);
   Status listen_tcp(const std::string& address);
   Status listen_unix();
+  void remove_unix_socket();
   Status add(int fd, Session* session);
   void turn(int timeout_ms);
   int timeout_ms();
@@ -69,6 +74,7 @@ class Network {
   int epoll_ = -1;
   int signals_ = -1;
   std::vector<std::string> addresses_;
+  std::optional<std::pair<dev_t, ino_t>> unix_socket_;  // the file that this process has made
   std::unordered_map<int, std::unique_ptr<Socket>> sockets_;
   std::unordered_map<const Session*, Socket*> by_session_;
   std::vector<Socket*> resting_;  // listeners that wait for a file descriptor to become free

@@ -122,6 +122,43 @@ class Limits(unittest.TestCase):
             client.close()
         self.assertEqual("+PONG", self.client(server)("PING"))
 
+    def test_a_unix_socket_takes_nobodys_place(self):
+        path = os.path.join(self.folder, "socket")
+        with open(path, "w") as file:
+            file.write("precious")
+        with self.assertRaises(RuntimeError):
+            self.serve("--unixsocket", path)
+        with open(path) as file:
+            self.assertEqual("precious", file.read())
+        os.remove(path)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            with self.assertRaises(RuntimeError):
+                self.serve("--unixsocket", path)
+            self.assertTrue(os.path.exists(path))
+
+    def test_a_unix_socket_that_was_left_behind_is_replaced_and_removed_at_the_end(self):
+        path = os.path.join(self.folder, "socket")
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(path)
+        server = self.serve("--unixsocket", path)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(path)
+            client.sendall(b"PING\r\n")
+            self.assertEqual(b"+PONG\r\n", client.recv(100))
+        self.assertEqual(0, server.terminate()[0])
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_unix_socket_that_has_another_owner_by_now_is_left(self):
+        path = os.path.join(self.folder, "socket")
+        server = self.serve("--unixsocket", path)
+        os.remove(path)
+        with open(path, "w"):
+            pass
+        self.assertEqual(0, server.terminate()[0])
+        self.assertTrue(os.path.exists(path))
+
     def test_no_public_address_without_a_password(self):
         with self.assertRaises(RuntimeError):
             self.serve("--bind", "0.0.0.0")
