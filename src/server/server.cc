@@ -306,6 +306,8 @@ void Server::unpause() { paused_until_ms_ = 0; }
 // ------------------------------------------------------------------------------------------ messages
 
 const OutputLimit& Server::output_limit(const Session& session) const {
+  static constexpr OutputLimit kOfStrangers = {16 << 10, 0, 0};
+  if (!session.authenticated) return kOfStrangers;
   return session.subscribed() || session.monitors ? config_.pubsub_output : config_.normal_output;
 }
 

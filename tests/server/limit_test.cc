@@ -109,6 +109,21 @@ TEST(Limits, AStrangerMaySendLittle) {
   EXPECT_EQ("OK", known({"SET", "key", std::string(20'000, 'x')}));
 }
 
+TEST(Limits, AStrangerThatDoesNotReadIsDroppedEarly) {
+  TestServer server(config_with([](Config& config) { config.requirepass = "secret"; }));
+  TestClient stranger(server);
+  TestClient known(server);
+  EXPECT_EQ("OK", known("AUTH secret"));
+  std::string gets;
+  for (int i = 0; i < 1'000; ++i) gets += "GET key\r\n";
+  server.together([&] {
+    stranger.send(gets);
+    EXPECT_TRUE(stranger.session()->gone);
+    known.send(gets);
+    EXPECT_FALSE(known.session()->gone);
+  });
+}
+
 TEST(Limits, AClientThatDoesNotReadIsDroppedWithinTheTurn) {
   TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
   TestClient client(server);
