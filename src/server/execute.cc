@@ -74,13 +74,17 @@ void Server::take_in(Session* session, std::string_view bytes) {
   statistics_.bytes_in += bytes.size();
   session->active_at_ms = now_ms();
   // Mostly commands arrive whole, and are run where they lie.
-  if (session->input.empty()) {
-    const size_t done = run_commands(session, bytes);
+  const bool is_new = session->input.empty();
+  size_t done = 0;
+  if (is_new) {
+    done = run_commands(session, bytes);
     session->input.append(bytes.substr(done));
   } else {
     session->input.append(bytes);
-    session->input.erase(0, run_commands(session, session->input));
+    done = run_commands(session, session->input);
+    session->input.erase(0, done);
   }
+  if (is_new || done > 0) session->input_began_at_ms = now_ms();
   if (session->input.empty()) {
     session->parser.release();
     if (session->input.capacity() > kKeptInputBytes) std::string().swap(session->input);
@@ -126,6 +130,18 @@ resp::RequestParser::Limits Server::limits_of(const Session& session) const {
   limits.max_arguments = std::min(limits.max_arguments, kUnauthenticatedArguments);
   limits.unauthenticated = true;
   return limits;
+}
+
+// Half a command counts from its beginning: bytes that trickle in must not keep it alive.
+bool Server::has_timed_out(const Session& session) {
+  const auto longer_than = [&](int64_t seconds, int64_t since_ms) {
+    return seconds > 0 && now_ms() - since_ms > seconds * 1000;
+  };
+  if (session.waits) return false;
+  if (!session.input.empty() && longer_than(config_.half_command_timeout_seconds, session.input_began_at_ms))
+    return true;
+  const bool listens = session.subscribed() || session.monitors;
+  return !listens && longer_than(config_.timeout_seconds, session.active_at_ms);
 }
 
 // CLIENT PAUSE holds up writes, or everything but what ends the pause.

@@ -389,15 +389,8 @@ bool Network::over_output_limit(Socket* socket) {
 }
 
 bool Network::is_idle(const Session& session, const Socket& socket) const {
-  const Config& config = server_->config();
-  const int64_t now_ms = server_->now_ms();
-  const auto longer_than = [&](int64_t seconds) {
-    return seconds > 0 && now_ms - session.active_at_ms > seconds * 1000;
-  };
-  if (session.closing) return now_ms - std::max(session.active_at_ms, socket.sent_at_ms) > kLingerMs;
-  if (session.waits || session.subscribed() || session.monitors) return false;
-  return longer_than(config.timeout_seconds) ||
-         (!session.input.empty() && longer_than(config.half_command_timeout_seconds));
+  if (!session.closing) return server_->has_timed_out(session);
+  return server_->now_ms() - std::max(session.active_at_ms, socket.sent_at_ms) > kLingerMs;
 }
 
 void Network::drop_idle() {

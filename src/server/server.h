@@ -58,6 +58,8 @@ class Server {
   // To be closed when its output has gone; or at once.
   void close_later(Session* session);
   void drop(Session* session);
+  // Whether it has been idle, or busy with sending one command, for longer than is allowed.
+  bool has_timed_out(const Session& session);
   // What may pile up for it.
   const OutputLimit& output_limit(const Session& session) const;
   // Drops it if more has piled up. At once, and not only after the turn: one command can bring any amount.

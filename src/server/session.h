@@ -78,7 +78,8 @@ struct Session {
   std::set<std::string, std::less<>> channels;
   std::set<std::string, std::less<>> patterns;
 
-  std::string input;  // received and not executed yet
+  std::string input;              // received and not executed yet
+  int64_t input_began_at_ms = 0;  // when the command began that it begins with
   resp::RequestParser parser;
   Output output;
 

@@ -205,6 +205,42 @@ TEST(Limits, ASubscriberThatDoesNotReadIsDroppedAndTheOthersHearAll) {
   EXPECT_EQ(1U, server->statistics().clients_over_output_limit);
 }
 
+TEST(Limits, HalfACommandThatTricklesInTimesOut) {
+  TestServer server;
+  TestClient client(server);
+  client.send("*2\r\n$3\r\nGET\r\n$100\r\n");
+  for (int i = 0; i < 6; ++i) {
+    server.advance(10'000);
+    client.send("x");
+    EXPECT_FALSE(server->has_timed_out(*client.session()));
+  }
+  server.advance(1);
+  EXPECT_TRUE(server->has_timed_out(*client.session()));
+}
+
+TEST(Limits, TheNextHalfCommandHasItsOwnTime) {
+  TestServer server;
+  TestClient client(server);
+  client.send("PIN");
+  server.advance(50'000);
+  client.send("G\r\nPIN");
+  server.advance(50'000);
+  EXPECT_FALSE(server->has_timed_out(*client.session()));
+  server.advance(10'001);
+  EXPECT_TRUE(server->has_timed_out(*client.session()));
+}
+
+TEST(Limits, HalfACommandOfASubscriberTimesOutToo) {
+  TestServer server(config_with([](Config& config) { config.timeout_seconds = 1; }));
+  TestClient client(server);
+  client("SUBSCRIBE news");
+  server.advance(100'000);
+  EXPECT_FALSE(server->has_timed_out(*client.session()));
+  client.send("*2\r\n");
+  server.advance(60'001);
+  EXPECT_TRUE(server->has_timed_out(*client.session()));
+}
+
 TEST(Limits, CommandsBetweenMultiAndExec) {
   TestServer server(config_with([](Config& config) { config.max_queued_commands = 2; }));
   TestClient client(server);
