@@ -47,6 +47,8 @@ struct Config {
   int64_t query_buffer_limit = 1L << 30;
   int64_t max_queued_commands = 1L << 20;  // between MULTI and EXEC
   int64_t max_queued_bytes = 1L << 30;
+  int64_t max_watched_bytes = 64L << 20;
+  int64_t max_subscribed_bytes = 64L << 20;
   OutputLimit normal_output = {1UL << 30, 0, 0};  // room for the largest value, whatever else is on its way
   OutputLimit pubsub_output = {32UL << 20, 8UL << 20, 60};
 

@@ -62,6 +62,8 @@ const std::map<std::string, std::pair<std::string, std::string>>& samples() {
       {"max-queued-bytes", {"2kb", "2048"}},
       {"max-queued-commands", {"9", "9"}},
       {"max-scan-cursors", {"17", "17"}},
+      {"max-subscribed-bytes", {"2mb", "2097152"}},
+      {"max-watched-bytes", {"3mb", "3145728"}},
       {"maxclients", {"5", "5"}},
       {"notify-keyspace-events", {"KEx", "xKE"}},
       {"port", {"7000", "7000"}},

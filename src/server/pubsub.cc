@@ -19,26 +19,30 @@ bool PubSub::remove(Topics* topics, std::string_view topic, Session* session) {
 }
 
 bool PubSub::subscribe(Session* session, std::string_view channel) {
-  session->channels.emplace(channel);
+  if (session->channels.emplace(channel).second) session->subscribed_bytes += bytes_to_remember(channel);
   return add(&channels_, channel, session);
 }
 
 bool PubSub::unsubscribe(Session* session, std::string_view channel) {
   const bool was = remove(&channels_, channel, session);
-  if (const auto at = session->channels.find(channel); at != session->channels.end())
+  if (const auto at = session->channels.find(channel); at != session->channels.end()) {
     session->channels.erase(at);
+    session->subscribed_bytes -= bytes_to_remember(channel);
+  }
   return was;
 }
 
 bool PubSub::subscribe_pattern(Session* session, std::string_view pattern) {
-  session->patterns.emplace(pattern);
+  if (session->patterns.emplace(pattern).second) session->subscribed_bytes += bytes_to_remember(pattern);
   return add(&patterns_, pattern, session);
 }
 
 bool PubSub::unsubscribe_pattern(Session* session, std::string_view pattern) {
   const bool was = remove(&patterns_, pattern, session);
-  if (const auto at = session->patterns.find(pattern); at != session->patterns.end())
+  if (const auto at = session->patterns.find(pattern); at != session->patterns.end()) {
     session->patterns.erase(at);
+    session->subscribed_bytes -= bytes_to_remember(pattern);
+  }
   return was;
 }
 
@@ -47,6 +51,7 @@ void PubSub::forget(Session* session) {
   for (const std::string& pattern : session->patterns) remove(&patterns_, pattern, session);
   session->channels.clear();
   session->patterns.clear();
+  session->subscribed_bytes = 0;
 }
 
 size_t PubSub::publish(std::string_view channel, const Deliver& deliver) const {

@@ -18,6 +18,9 @@ namespace lapse::server {
 
 struct Command;
 
+// What it costs to remember that a session watches a key, or has subscribed to a channel; about.
+inline size_t bytes_to_remember(std::string_view name) { return 2 * name.size() + 256; }
+
 // A key in one of the databases.
 struct DbKey {
   int db;
@@ -44,6 +47,7 @@ struct Watches {
     int64_t deadline_ms;  // that it had then; kNever if it was not there
   };
   std::vector<Watched> keys;
+  size_t bytes = 0;      // that they take
   bool touched = false;  // one of them has changed
 };
 
@@ -77,6 +81,7 @@ struct Session {
   Watches watches;
   std::set<std::string, std::less<>> channels;
   std::set<std::string, std::less<>> patterns;
+  size_t subscribed_bytes = 0;  // that both take
 
   std::string input;              // received and not executed yet
   int64_t input_began_at_ms = 0;  // when the command began that it begins with

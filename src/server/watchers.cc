@@ -10,6 +10,7 @@ void Watchers::watch(Session* session, int db, std::string_view key, int64_t dea
   if (at != by_key_.end() && at->second.contains(session)) return;
   // The session's list comes first, since unwatch() goes by it: if there is no memory for more, nothing is left behind.
   session->watches.keys.push_back({watched, deadline_ms});
+  session->watches.bytes += bytes_to_remember(key);
   by_key_[std::move(watched)].insert(session);
 }
 

@@ -205,6 +205,34 @@ TEST(Limits, ASubscriberThatDoesNotReadIsDroppedAndTheOthersHearAll) {
   EXPECT_EQ(1U, server->statistics().clients_over_output_limit);
 }
 
+TEST(Limits, WatchedKeys) {
+  TestServer server(config_with([](Config& config) { config.max_watched_bytes = 100'000; }));
+  TestClient client(server);
+  const std::string key(20'000, 'k');
+  EXPECT_EQ("OK", client({"WATCH", key + "1", key + "2"}));
+  EXPECT_EQ("(error) ERR too many keys are watched (max-watched-bytes)", client({"WATCH", key + "3"}));
+  EXPECT_EQ("OK", client("UNWATCH"));
+  EXPECT_EQ("OK", client({"WATCH", key + "3"}));
+}
+
+TEST(Limits, Subscriptions) {
+  TestServer server(config_with([](Config& config) { config.max_subscribed_bytes = 100'000; }));
+  TestClient client(server);
+  const std::string channel(20'000, 'c');
+  client({"SUBSCRIBE", channel + "1"});
+  client({"PSUBSCRIBE", channel + "2"});
+  const std::string refused = "(error) ERR too many subscriptions (max-subscribed-bytes)";
+  EXPECT_EQ(refused, client({"SUBSCRIBE", channel + "3"}));
+  EXPECT_EQ(refused, client({"PSUBSCRIBE", channel + "3"}));
+  EXPECT_EQ(2U, client.session()->subscriptions());
+  client({"SUBSCRIBE", channel + "1"});  // which it has already
+  client("UNSUBSCRIBE");
+  EXPECT_NE(refused, client({"SUBSCRIBE", channel + "3"}));
+  client("PUNSUBSCRIBE");
+  client("UNSUBSCRIBE");
+  EXPECT_EQ(0U, client.session()->subscribed_bytes);
+}
+
 TEST(Limits, HalfACommandThatTricklesInTimesOut) {
   TestServer server;
   TestClient client(server);

@@ -45,7 +45,8 @@ std::string describe(const Session& session, int64_t now_ms) {
   const auto seconds = [&](int64_t since_ms) { return std::to_string((now_ms - since_ms) / 1000); };
   const size_t queued = session.queue.commands.size();
   const size_t pending = session.output.pending_bytes();
-  const size_t memory = sizeof(Session) + session.input.capacity() + session.queue.bytes + pending;
+  const size_t memory = sizeof(Session) + session.input.capacity() + session.queue.bytes + pending +
+                        session.watches.bytes + session.subscribed_bytes;
   std::string line = "id=" + std::to_string(session.id) + " addr=" + session.address +
                      " laddr=" + session.local_address + " fd=-1 name=" + session.name +
                      " age=" + seconds(session.connected_at_ms) + " idle=" + seconds(session.active_at_ms) +

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/try.h"
 #include "server/command_table.h"
 #include "server/commands/help.h"
 #include "server/server.h"
@@ -45,12 +46,24 @@ void leave(Call& call, std::string_view what, Change change, const Topics& all) 
   }
 }
 
+// Before any is subscribed to: confirmations cannot be taken back.
+Status check_room(const Call& call, const Topics& present) {
+  size_t bytes = call.session.subscribed_bytes;
+  for (const std::string_view topic : call.arguments.subspan(1)) {
+    if (!present.contains(topic)) bytes += bytes_to_remember(topic);
+  }
+  if (bytes <= static_cast<size_t>(call.server.config().max_subscribed_bytes)) return {};
+  return refuse("ERR too many subscriptions (max-subscribed-bytes)");
+}
+
 Status subscribe(Call& call) {
+  LAPSE_TRY(check_room(call, call.session.channels));
   change_each(call, "subscribe", &PubSub::subscribe);
   return {};
 }
 
 Status psubscribe(Call& call) {
+  LAPSE_TRY(check_room(call, call.session.patterns));
   change_each(call, "psubscribe", &PubSub::subscribe_pattern);
   return {};
 }

@@ -76,6 +76,10 @@ Status exec(Call& call) {
 
 Status watch(Call& call) {
   if (call.session.queue.open) return refuse("ERR WATCH inside MULTI is not allowed");
+  size_t bytes = call.session.watches.bytes;
+  for (const std::string_view key : call.arguments.subspan(1)) bytes += bytes_to_remember(key);
+  if (bytes > static_cast<size_t>(call.server.config().max_watched_bytes))
+    return refuse("ERR too many keys are watched (max-watched-bytes)");
   call.server.depends_on_turn(&call.session);
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
   for (const std::string_view key : call.arguments.subspan(1)) {
