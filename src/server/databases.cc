@@ -35,7 +35,8 @@ Result<Databases> Databases::open(Store* store, int numbered) {
   for (int db = 0; db < numbered; ++db) {
     std::string name = numbered_name(db);
     LAPSE_TRY_ASSIGN(Family family, counted_family(store, name));
-    databases.families_.push_back({std::move(name), std::move(family)});
+    LAPSE_TRY_ASSIGN(const FamilyOptions options, family.family_options());
+    databases.families_.push_back({std::move(name), std::move(family), options.history.has_value()});
   }
   LAPSE_TRY_ASSIGN(const std::vector<std::string> names, store->list_families());
   const OpenFamily open = [&](std::string_view name) { return store->family(name); };
@@ -51,13 +52,17 @@ Result<int> Databases::find(std::string_view number_or_name, const OpenFamily& o
     return static_cast<int>(*number);
   }
   LAPSE_TRY_ASSIGN(Family family, open(number_or_name));
+  // Fails as long as its making is not committed.
+  const Result<FamilyOptions> options = family.family_options();
+  const bool history = !options.ok() || options->history.has_value();
   for (int db = 0; db < size(); ++db) {
     Known& known = families_[static_cast<size_t>(db)];
     if (known.name != number_or_name) continue;
+    known.history = history;
     known.handle = std::move(family);  // it may have been dropped and made anew
     return db;
   }
-  Known added{std::string(number_or_name), std::move(family)};
+  Known added{std::string(number_or_name), std::move(family), history};
   if (const std::optional<int> free = find_free(open)) {
     families_[static_cast<size_t>(*free)] = std::move(added);
     return *free;

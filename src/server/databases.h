@@ -29,6 +29,9 @@ class Databases {
   // REQUIRES: 0 <= db < size()
   const Family& family(int db) const { return *families_[static_cast<size_t>(db)].handle; }
   const std::string& family_name(int db) const { return families_[static_cast<size_t>(db)].name; }
+  // Whether its family keeps history; in doubt, yes.
+  bool keeps_history(int db) const { return families_[static_cast<size_t>(db)].history; }
+  void set_history(int db, bool history) { families_[static_cast<size_t>(db)].history = history; }
   // "0" … "15", or the family's name: as it is called in INFO and in the channels of notifications.
   std::string label(int db) const;
 
@@ -43,6 +46,7 @@ class Databases {
   struct Known {
     std::string name;
     std::optional<Family> handle;
+    bool history = true;
   };
   Databases(Store* store, int numbered) : store_(store), numbered_(numbered) {}
   std::optional<int> find_free(const OpenFamily& open) const;

@@ -1,5 +1,6 @@
 // From bytes to replies: how a session's commands are taken apart, checked, queued or run.
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -159,6 +160,7 @@ bool Server::must_wait(const Session& session, const Command* command) {
 
 // A client that there is no memory for to answer is dropped.
 void Server::execute(Session* session, std::span<const std::string_view> arguments) {
+  if (writes_again(*session, arguments)) commit();
   if (!has_memory_for([&] { execute_with_memory(session, arguments); })) {
     current_ = nullptr;
     own_messages_.clear();
@@ -166,6 +168,20 @@ void Server::execute(Session* session, std::span<const std::string_view> argumen
     drop(session);
   }
   if (turn_->writes() && (careful_ || turn_->is_full())) commit();
+}
+
+// Whether it may write a key, in a family with history, that the turn has written before. In one commit the second value
+// would take the place of the first, which its client has been told is there. EXEC is one change by intent.
+bool Server::writes_again(const Session& session, std::span<const std::string_view> arguments) const {
+  if (!turn_->has_noted_keys()) return false;
+  const Command* command = find_command(arguments[0]);
+  if (command == nullptr) return false;
+  if (command->name == "exec" || session.queue.open) return command->name == "exec";
+  if ((command->flags & kWrite) == 0) return false;
+  const std::vector<size_t> keys = key_arguments(*command, arguments);
+  const bool elsewhere = keys.empty() || command->name == "copy" || command->name == "move";
+  return elsewhere || std::any_of(keys.begin(), keys.end(),
+                                  [&](size_t i) { return turn_->has_noted(session.db, arguments[i]); });
 }
 
 void Server::execute_with_memory(Session* session, std::span<const std::string_view> arguments) {
@@ -342,6 +358,7 @@ void Call::wrote(std::string_view key, uint64_t value_bytes) const {
 void Call::changed(uint32_t event_class, std::string_view event, std::string_view key, int db) const {
   server.watchers().key_changed(db, key);
   server.expired_keys().remove(db, key);
+  if (server.databases().keeps_history(db)) server.turn().note_key(db, key);
   if (wanted(event_class)) server.add_event({event_class, event, db, std::string(key)});
 }
 

@@ -144,6 +144,7 @@ class Server {
   bool must_wait(const Session& session, const Command* command);
   void take_in(Session* session, std::string_view bytes);
   void execute(Session* session, std::span<const std::string_view> arguments);
+  bool writes_again(const Session& session, std::span<const std::string_view> arguments) const;
   void execute_with_memory(Session* session, std::span<const std::string_view> arguments);
   Status attempt(Call& call);
   // What a command, or the removal of keys, goes back to if it fails.

@@ -83,6 +83,7 @@ Status Turn::commit() {
 
 void Turn::forget_handles() {
   written_bytes_ = 0;
+  keys_.clear();
   readers_.clear();
   writers_.clear();
   snapshot_.reset();

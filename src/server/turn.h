@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lapse/store.h"
@@ -50,6 +52,10 @@ class Turn {
   bool writes() const { return transaction_.has_value(); }
   // What has been written since the last commit, as far as commands tell.
   void count_written(uint64_t bytes) { written_bytes_ += bytes; }
+  // Which keys have been written since, of families with history.
+  void note_key(int db, std::string_view key) { keys_.emplace(db, key); }
+  bool has_noted_keys() const { return !keys_.empty(); }
+  bool has_noted(int db, std::string_view key) const { return keys_.contains({db, std::string(key)}); }
   bool is_full() const { return written_bytes_ > kMostBytes; }
   // What a command may go back to: a turn that has not written yet goes back to nothing written.
   Savepoint savepoint() const { return transaction_ ? transaction_->savepoint() : Savepoint{}; }
@@ -74,6 +80,7 @@ class Turn {
   Status failure_;
   bool out_of_memory_ = false;
   uint64_t written_bytes_ = 0;
+  std::set<std::pair<int, std::string>> keys_;
   std::vector<int> changed_;
   bool all_changed_ = true;
   std::optional<Snapshot> snapshot_;

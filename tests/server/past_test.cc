@@ -125,6 +125,34 @@ TEST_F(PastCommands, HistoryInResp2IsAFlatArrayPerValue) {
   EXPECT_EQ("(nil)", resp::describe(history.elements[0].elements[7]));
 }
 
+TEST_F(PastCommands, HistoryHasEveryValueThatOneTurnAcknowledged) {
+  server_.together([&] {
+    client_("SET motto first");
+    client_("SET other value");
+    client_("SET motto second");
+    client_("DEL motto");
+    client_("MULTI");
+    client_("SET motto third");
+    client_("SET motto fourth");
+    client_("EXEC");
+    client_("DELPREFIX mot");
+  });
+  client_.receive_all();
+  const resp::Reply history = client_.ask({"HISTORY", "motto"});
+  std::vector<std::string> values;
+  for (const resp::Reply& one : history.elements) values.push_back(one.elements.at(1).text);
+  EXPECT_EQ((std::vector<std::string>{"fourth", "second", "first"}), values);  // MULTI is one change
+}
+
+TEST_F(PastCommands, WithoutHistoryATurnIsOneCommit) {
+  client_("SELECT 0");
+  const uint64_t commits = server_->statistics().commits;
+  server_.together([&] {
+    for (int i = 0; i < 10; ++i) client_("SET key value" + std::to_string(i));
+  });
+  EXPECT_EQ(commits + 1, server_->statistics().commits);
+}
+
 TEST_F(PastCommands, HistoryLimitCountsFromTheNewest) {
   for (const char* value : {"1", "2", "3"}) client_("SET k " + std::string(value));
   EXPECT_EQ(3U, client_.ask({"HISTORY", "k"}).elements.size());

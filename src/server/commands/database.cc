@@ -73,7 +73,10 @@ Status swap_databases(const Call& call, int a, int b) {
        {std::pair(a, a), std::pair(a, b), std::pair(b, a), std::pair(b, b)})
     LAPSE_TRY(mark_watchers(call, watched, with_keys));
   LAPSE_TRY_ASSIGN(Transaction * transaction, call.server.turn().transaction());
-  const Databases& databases = call.server.databases();
+  Databases& databases = call.server.databases();
+  const bool history = databases.keeps_history(a) || databases.keeps_history(b);
+  databases.set_history(a, history);
+  databases.set_history(b, history);
   return transaction->swap_families(databases.family_name(a), databases.family_name(b));
 }
 

@@ -38,6 +38,7 @@ Status create(Call& call) {
   LAPSE_TRY(family.status());
   LAPSE_TRY_ASSIGN(const int db, call.server.turn().find(name));  // so that its keys go on time from now on
   call.server.turn().forget(db);
+  call.server.databases().set_history(db, options.history.has_value());
   call.reply.ok();
   return {};
 }
@@ -65,6 +66,7 @@ Status set(Call& call) {
   if (db < call.server.databases().numbered() && !options.counted)
     return refuse("ERR a numbered database is always counted");
   LAPSE_TRY(call.server.store().set_family_options(call.server.databases().family_name(db), options));
+  call.server.databases().set_history(db, options.history.has_value());
   call.reply.ok();
   return {};
 }
