@@ -62,6 +62,17 @@ TEST_F(ExpiryCommands, ExpiringShowsTheSoonestFirst) {
   EXPECT_EQ("1) 1) \"soon\"\n   2) (integer) " + at(100), client_("EXPIRING 0 " + at(101)));
 }
 
+TEST_F(ExpiryCommands, PurgeWithoutALimitTakesAPortion) {
+  server_->expirer().enable(false);
+  server_.together([&] {
+    for (int i = 0; i < 10'001; ++i) client_("SET key" + std::to_string(i) + " v PX 100");
+  });
+  client_.receive_all();
+  server_.advance(100);
+  EXPECT_EQ("1) \"removed\"\n2) (integer) 10000\n3) \"more-due\"\n4) (integer) 1", client_("PURGE"));
+  EXPECT_EQ("1) \"removed\"\n2) (integer) 1\n3) \"more-due\"\n4) (integer) 0", client_("PURGE"));
+}
+
 TEST_F(ExpiryCommands, ExpiringForgetsWhatHasPassed) {
   server_->expirer().enable(false);
   client_("SET k v PX 100");

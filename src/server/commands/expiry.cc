@@ -14,9 +14,9 @@ namespace lapse::server {
 
 namespace {
 
-// PURGE [limit]: of all databases and families.
+// PURGE [limit]: of all databases and families. A call must not hold up the others for long, unless it is told to.
 Status purge(Call& call) {
-  uint64_t limit = std::numeric_limits<uint64_t>::max();
+  uint64_t limit = 10'000;
   if (call.size() > 2) return wrong_arguments(call.command.name);
   if (call.size() == 2) {
     const std::optional<int64_t> given = to_integer(call[1]);
