@@ -2,8 +2,8 @@
 //
 // It stands on the head of the expiry index. The loop sleeps no longer than until the next deadline (wakeup_ms), and the
 // turn that it wakes for begins with removing what is due, at most kPerTurn keys: when a million are due at once, clients
-// have their turns between the portions, and when the store's drains fall behind, it is the keys that wait. Databases take
-// their turns in the order of their earliest deadlines. What is due and not removed yet is hidden by the store in any case;
+// have their turns between the portions, and when the store's drains fall behind, the portions become small and rare, but
+// do not end: what writes a lot must not make keys stay for ever. Databases take their turns in the order of their earliest deadlines. What is due and not removed yet is hidden by the store in any case;
 // so when removing fails, as on a full disk, it is tried again after a while, and nothing spins meanwhile.
 
 #pragma once
@@ -26,7 +26,8 @@ class Expirer {
   static constexpr int64_t kRetryMs = 1'000;  // after a failure
   static constexpr double kMostBacklog =
       0.25;  // of the store: with more, clients would soon wait for the disk
-  static constexpr int64_t kBacklogRestMs = 5;
+  static constexpr uint64_t kPerTurnBehind = 32;
+  static constexpr int64_t kRestBehindMs = 20;
 
   Expirer(Databases* databases, Turn* turn) : databases_(databases), turn_(turn) {}
 
@@ -39,8 +40,12 @@ class Expirer {
   Status find_next();
   // Lets it rest: removing, or committing what was removed, has failed.
   void back_off(int64_t now_ms) { retry_at_ms_ = now_ms + kRetryMs; }
-  // Lets it rest for a moment: the store has enough to do with what was written so far.
-  void give_way(int64_t now_ms) { retry_at_ms_ = now_ms + kBacklogRestMs; }
+  // How much may be removed in a turn, by the store's backlog. If that is less than usual, it rests for a moment after it.
+  uint64_t next_portion(int64_t now_ms, double backlog) {
+    if (backlog <= kMostBacklog) return kPerTurn;
+    retry_at_ms_ = now_ms + kRestBehindMs;
+    return kPerTurnBehind;
+  }
 
   // The earliest deadline of all databases; kNever: there is none.
   int64_t next_deadline_ms() const { return next_ms_; }

@@ -145,7 +145,6 @@ void Server::begin_turn() {
 void Server::remove_due() {
   purged_in_vain_ = false;
   if (!expirer_->is_due(now_ms()) || clock_->in_doubt()) return;
-  if (store_->backlog() > Expirer::kMostBacklog) return expirer_->give_way(now_ms());
   const Before start = before();
   const Stopwatch stopwatch;
   bool done = false;
@@ -168,7 +167,7 @@ void Server::remove_due() {
 
 Result<uint64_t> Server::remove_some_due() {
   LAPSE_TRY_ASSIGN(const uint64_t removed,
-                   expirer_->remove_due(now_ms(), Expirer::kPerTurn,
+                   expirer_->remove_due(now_ms(), expirer_->next_portion(now_ms(), store_->backlog()),
                                         [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
                                           expired_keys_.add(db, key);
                                           if (wanted_events_ & kExpired)

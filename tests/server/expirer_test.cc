@@ -256,5 +256,18 @@ TEST_F(ExpiryOnDisk, AFullDiskDelaysExpiryAndReadsGoOn) {
   EXPECT_EQ("OK", client_("SET other new"));
 }
 
+TEST(ExpirerPortions, AreSmallAndRareWhileTheStoreIsBehind) {
+  TestServer server;
+  Expirer& expirer = server->expirer();
+  TestClient client(server);
+  client("SET key value PX 100");
+  const int64_t due_ms = server.now_ms() + 100;
+  EXPECT_EQ(Expirer::kPerTurn, expirer.next_portion(due_ms, 0.25));
+  EXPECT_TRUE(expirer.is_due(due_ms));
+  EXPECT_EQ(32U, expirer.next_portion(due_ms, 0.9));
+  EXPECT_FALSE(expirer.is_due(due_ms + 19));
+  EXPECT_TRUE(expirer.is_due(due_ms + 20));
+}
+
 }  // namespace
 }  // namespace lapse::server
