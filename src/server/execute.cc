@@ -111,7 +111,7 @@ size_t Server::run_commands(Session* session, std::string_view bytes) {
     }
     const std::span<const std::string_view> arguments = session->parser.arguments();
     if (!arguments.empty()) {
-      if (now_ms() < paused_until_ms_ && must_wait(*session, find_command(arguments[0]))) {
+      if (is_paused() && must_wait(*session, find_command(arguments[0]))) {
         if (!std::exchange(session->waits, true)) waiting_.push_back(session->id);
         return done;
       }

@@ -3,8 +3,9 @@
 // It stands on the head of the expiry index. The loop sleeps no longer than until the next deadline (wakeup_ms), and the
 // turn that it wakes for begins with removing what is due, at most kPerTurn keys: when a million are due at once, clients
 // have their turns between the portions, and when the store's drains fall behind, the portions become small and rare, but
-// do not end: what writes a lot must not make keys stay for ever. Databases take their turns in the order of their earliest deadlines. What is due and not removed yet is hidden by the store in any case;
-// so when removing fails, as on a full disk, it is tried again after a while, and nothing spins meanwhile.
+// do not end: who writes a lot must not make keys stay for ever. Databases take their turns in the order of their earliest
+// deadlines. What is due and not removed yet is hidden by the store in any case; so when removing fails, as on a full disk,
+// it is tried again after a while, and nothing spins meanwhile.
 
 #pragma once
 

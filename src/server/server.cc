@@ -131,7 +131,7 @@ void Server::begin_turn() {
   statistics_.take_rate(now_ms());
   note_save(background_save_.take_result());
   remove_due();
-  if (waiting_.empty() || now_ms() < paused_until_ms_) return;
+  if (waiting_.empty() || is_paused()) return;
   for (const uint64_t id : std::exchange(waiting_, {})) {
     Session* session = find_session(id);
     if (session == nullptr) continue;
@@ -144,7 +144,7 @@ void Server::begin_turn() {
 // turn, nor keep the loop busy.
 void Server::remove_due() {
   purged_in_vain_ = false;
-  if (!expirer_->is_due(now_ms()) || clock_->in_doubt()) return;
+  if (!expirer_->is_due(now_ms()) || clock_->in_doubt() || is_paused()) return;
   const Before start = before();
   const Stopwatch stopwatch;
   bool done = false;
@@ -291,13 +291,15 @@ std::vector<Session*> Server::take_written() {
 int64_t Server::wakeup_ms() {
   // While the clock is in doubt, nothing is removed: being due is no reason to wake up then.
   int64_t wakeup_ms = clock_->in_doubt() ? kNever : expirer_->wakeup_ms();
+  if (is_paused()) wakeup_ms = std::max(wakeup_ms, paused_until_ms_);
   if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, paused_until_ms_);
   return wakeup_ms;
 }
 
 void Server::pause(int64_t until_ms, bool writes_only) {
-  paused_until_ms_ = until_ms;
-  pause_writes_only_ = writes_only;
+  const bool longer = is_paused();
+  paused_until_ms_ = longer ? std::max(paused_until_ms_, until_ms) : until_ms;
+  pause_writes_only_ = writes_only && (!longer || pause_writes_only_);
 }
 
 void Server::unpause() { paused_until_ms_ = 0; }

@@ -125,8 +125,9 @@ class Server {
   void finish_save() { note_save(background_save_.wait()); }
   int64_t saved_at_ms() const { return saved_at_ms_; }
   bool saved_well() const { return saved_well_; }
-  // CLIENT PAUSE.
+  // CLIENT PAUSE. Of two, the later end and the stricter mode hold. Meanwhile no key is removed.
   void pause(int64_t until_ms, bool writes_only);
+  bool is_paused() { return now_ms() < paused_until_ms_; }
   void unpause();
   // MONITOR.
   void monitor(Session* session);

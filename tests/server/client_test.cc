@@ -186,5 +186,29 @@ TEST_F(ClientCommands, PauseRefusesTimesThatAreNone) {
   EXPECT_EQ("(error) ERR CLIENT PAUSE mode must be WRITE or ALL", client_("CLIENT PAUSE 1 x"));
 }
 
+TEST_F(ClientCommands, OfTwoPausesTheLongerAndStricterHolds) {
+  TestClient other(server_);
+  EXPECT_EQ("OK", other("CLIENT PAUSE 1000 ALL"));
+  EXPECT_EQ("OK", other("CLIENT PAUSE 10 WRITE"));
+  server_.advance(999);
+  EXPECT_EQ("", client_("GET key"));
+  server_.advance(1);
+  EXPECT_EQ("(nil)", client_.receive());
+  EXPECT_EQ("OK", other("CLIENT PAUSE 1000 WRITE"));
+  EXPECT_EQ("(nil)", client_("GET key"));
+}
+
+TEST_F(ClientCommands, NothingExpiresWhileClientsArePaused) {
+  TestClient other(server_);
+  client_("SET key value PX 100");
+  EXPECT_EQ("OK", other("CLIENT PAUSE 1000 WRITE"));
+  server_.advance(500);
+  EXPECT_EQ(0U, server_->statistics().expired);
+  EXPECT_EQ("(nil)", client_("GET key"));
+  EXPECT_EQ(TestServer::kStartMs + 1'000, server_->wakeup_ms());
+  server_.advance(500);
+  EXPECT_EQ(1U, server_->statistics().expired);
+}
+
 }  // namespace
 }  // namespace lapse::server
