@@ -323,7 +323,7 @@ Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) 
   if (!lapsed) return {};
   LAPSE_TRY_ASSIGN(Keyspace * writable, call.write(db));
   LAPSE_TRY(writable->erase(key));
-  ++statistics_.expired;
+  count_expired(1, /*by_purge=*/false);
   expired_keys_.add(db, key);
   add_event({kExpired, "expired", db, std::string(key)});
   return {};

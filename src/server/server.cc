@@ -151,13 +151,11 @@ void Server::remove_due() {
   if (!has_memory_for([&] {
         const Result<uint64_t> removed = remove_some_due();
         done = removed.ok();
-        if (done) purged_ = *removed;
+        if (done) purged_in_vain_ = *removed == 0;
       })) {
     done = false;
   }
-  if (done) {
-    purged_in_vain_ = purged_ == 0;
-  } else {
+  if (!done) {
     undo(start);
     expirer_->back_off(now_ms());
   }
@@ -173,6 +171,7 @@ Result<uint64_t> Server::remove_some_due() {
                                           if (wanted_events_ & kExpired)
                                             add_event({kExpired, "expired", db, std::string(key)});
                                         }));
+  count_expired(removed, /*by_purge=*/false);
   send_events();
   return removed;
 }
@@ -180,6 +179,7 @@ Result<uint64_t> Server::remove_some_due() {
 // Takes no memory. What cannot be undone without, and what others have been told of already, goes with the whole turn.
 void Server::undo(const Before& before) {
   events_.clear();
+  expired_ = before.expired;
   watchers_.take_back(before.marks);
   const bool enough = has_memory_for([&] {
     if (const Status undone = turn_->rollback_to(before.savepoint); !undone.ok()) turn_->give_up(undone);
@@ -202,21 +202,27 @@ void Server::commit() {
   Status status;
   const bool enough = has_memory_for([&] { status = turn_->commit(); });
   const bool committed = enough && status.ok();
-  const uint64_t purged = std::exchange(purged_, 0);
   if (wrote) take_latency("commit", stopwatch.elapsed_us());
   client_wrote_ = false;
   deadlines_changed_ |= wrote;
   if (wrote || !committed) careful_ = !committed;
   if (wrote && committed) ++statistics_.commits;
   if (committed) {
-    for (Session* session : written_) session->output.settle();
-    watchers_.turn_committed();
-    statistics_.expired += purged;
+    settle();
   } else {
     settle_failed(enough ? status : Status());
     watchers_.turn_failed();
+    expired_ = {};
     expirer_->back_off(now_ms());
   }
+}
+
+void Server::settle() {
+  for (Session* session : written_) session->output.settle();
+  watchers_.turn_committed();
+  const Expired expired = std::exchange(expired_, {});
+  statistics_.expired += expired.keys;
+  statistics_.purged += expired.by_purge;
 }
 
 // Nobody must take for done what was not, so whose output there is no memory to change is dropped. `why` is ok if there was
@@ -275,8 +281,7 @@ Status Server::commit_so_far() {
   }
   deadlines_changed_ = true;
   ++statistics_.commits;
-  for (Session* session : written_) session->output.settle();
-  watchers_.turn_committed();
+  settle();
   if (current_ != nullptr) current_->output.begin(Output::Kind::kOfStore);  // the reply that is being made
   return {};
 }

@@ -110,6 +110,11 @@ class Server {
   void depends_on_turn(Session* session) const {
     if (client_wrote_) session->output.depends_on_store();
   }
+  // Keys that went at their deadline, by PURGE or before a command; they count once it is committed.
+  void count_expired(uint64_t keys, bool by_purge) {
+    expired_.keys += keys;
+    if (by_purge) expired_.by_purge += keys;
+  }
   void add_event(Event event) { events_.push_back(std::move(event)); }
   uint32_t wanted_events() const { return wanted_events_; }
   void want_events(uint32_t classes) { wanted_events_ = classes; }
@@ -148,13 +153,19 @@ class Server {
   bool writes_again(const Session& session, std::span<const std::string_view> arguments) const;
   void execute_with_memory(Session* session, std::span<const std::string_view> arguments);
   Status attempt(Call& call);
+  // Keys that the turn has removed at their deadlines, and not committed yet.
+  struct Expired {
+    uint64_t keys = 0;
+    uint64_t by_purge = 0;  // of them
+  };
   // What a command, or the removal of keys, goes back to if it fails.
   struct Before {
     Savepoint savepoint;
     size_t marks;
     uint64_t events_sent;
+    Expired expired;
   };
-  Before before() const { return {turn_->savepoint(), watchers_.marks(), events_sent_}; }
+  Before before() const { return {turn_->savepoint(), watchers_.marks(), events_sent_, expired_}; }
   void undo(const Before& before);
   void note_call(const Call& call, uint64_t us, bool failed);
   Status check(const Session& session, const Command& command) const;
@@ -162,6 +173,7 @@ class Server {
   Status break_queue(Session* session, std::string_view command, Status why);
   void finish_reply(Session* session, bool pushed);
   void commit();
+  void settle();
   void settle_failed(const Status& why);
   void feed_monitors(const Call& call);
   Status expire_arguments(const Call& call);
@@ -191,8 +203,8 @@ class Server {
   ExpiredKeys expired_keys_;
   ScanCursors scan_cursors_;
 
-  uint64_t purged_ = 0;          // keys that the turn has removed at their deadlines, and not committed yet
-  bool purged_in_vain_ = false;  // in this turn
+  Expired expired_;
+  bool purged_in_vain_ = false;     // in this turn
   bool deadlines_changed_ = false;  // perhaps: the turn has committed something
 
   uint32_t wanted_events_ = 0;

@@ -78,5 +78,23 @@ TEST_F(FailedCommit, WhatIsDueIsHiddenAndReadsGoOn) {
   EXPECT_EQ(kNever, server_->wakeup_ms());
 }
 
+TEST_F(FailedCommit, KeysThatDidNotGoAreNotCounted) {
+  server_->expirer().enable(false);
+  writer_("SET a value PX 100");
+  writer_("SET b value PX 100");
+  server_.advance(100);
+  server_.together([&] {
+    let_it_fail();
+    writer_("SET a value");  // which expired before
+    writer_("PURGE");
+  });
+  EXPECT_EQ(0U, server_->statistics().expired);
+  EXPECT_EQ(0U, server_->statistics().purged);
+  writer_.receive_all();
+  writer_("PURGE");
+  EXPECT_EQ(2U, server_->statistics().expired);
+  EXPECT_EQ(2U, server_->statistics().purged);
+}
+
 }  // namespace
 }  // namespace lapse::server

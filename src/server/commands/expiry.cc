@@ -31,8 +31,7 @@ Status purge(Call& call) {
                                                  call.changed(kExpired, "expired", key, db);
                                                },
                                                &more_due));
-  server.statistics().expired += removed;
-  server.statistics().purged += removed;
+  server.count_expired(removed, /*by_purge=*/true);
   call.reply.map(2);
   call.reply.bulk("removed");
   call.reply.integer(static_cast<int64_t>(removed));
