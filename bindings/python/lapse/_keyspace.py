@@ -139,7 +139,8 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
                 dumps: Callable[[Any], BytesLike] | None = None,
                 loads: Callable[[bytes], Any] | None = None) -> Callable[[Function], Function]:
         """Keeps what a function returns, for `ttl`, by its arguments. Threads that miss together wait for one of them
-        to run it; if it raises, nothing is kept and they all get the exception.
+        to run it; if it raises, nothing is kept and they all get the exception. A thread that is in a transaction, or
+        in a memoized function already, does not wait: it runs the function itself.
 
         >>> db = lapse.open()
         >>> @db.memoize(ttl=60)

@@ -9,6 +9,8 @@ T = TypeVar("T")
 
 __version__: str
 
+def _thread_is_in_transaction() -> bool: ...
+
 class NamedLifetime: ...
 
 KEEP: NamedLifetime

@@ -7,15 +7,31 @@ import json
 import threading
 from typing import Any, Callable
 
+from . import _lapse
+
 
 class _Flight:
     """One run of a function, which others wait for."""
 
     def __init__(self) -> None:
-        self.thread = threading.get_ident()
         self.landed = threading.Event()
         self.stored: bytes | str | None = None
         self.error: BaseException | None = None
+
+
+class _Runs(threading.local):
+    """How many memoized functions this thread is in the middle of."""
+
+    count = 0
+
+
+_runs = _Runs()
+
+
+def _must_not_wait() -> bool:
+    """Whether the run of another thread may itself be waiting for this one: for what it computes, or for the end of its
+    transaction."""
+    return _runs.count > 0 or _lapse._thread_is_in_transaction()
 
 
 def _check_json(value: Any) -> None:
@@ -52,12 +68,20 @@ def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] 
             end = end_of_key(*args, **kwargs)
             return prefix + (end.encode() if isinstance(end, str) else bytes(end))
 
+        def compute(at: bytes, args: Any, kwargs: Any) -> Any:
+            _runs.count += 1
+            try:
+                stored = encode(function(*args, **kwargs))
+            finally:
+                _runs.count -= 1
+            keyspace.put(at, stored, ttl)
+            return stored
+
         def run(flight: _Flight, at: bytes, args: Any, kwargs: Any) -> Any:
             try:
                 stored = keyspace.get(at)  # another flight may have landed between our look and our start
                 if stored is None:
-                    stored = encode(function(*args, **kwargs))
-                    keyspace.put(at, stored, ttl)
+                    stored = compute(at, args, kwargs)
                 flight.stored = stored
                 return decode(stored)
             except BaseException as error:
@@ -82,8 +106,8 @@ def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] 
                         flight = flights[at] = _Flight()
                 if own:
                     return run(flight, at, args, kwargs)
-                if flight.thread == threading.get_ident():  # it called itself with the same arguments
-                    return decode(encode(function(*args, **kwargs)))
+                if _must_not_wait():
+                    return decode(compute(at, args, kwargs))
                 flight.landed.wait()
                 if flight.error is None:
                     return decode(flight.stored)

@@ -504,6 +504,7 @@ auto without_gil(StoreHandle& self, Call call) {
 }
 
 void define_store(py::module_& module) {
+  module.def("_thread_is_in_transaction", thread_is_in_transaction);
   const py::class_<Savepoint> savepoint_class(module, "Savepoint");
   py::class_<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
       .def(py::init(&open), py::arg("path"), py::arg("options"))

@@ -149,6 +149,59 @@ def test_memoize_lets_a_function_call_itself(db):
     assert fib(30) == 832040
 
 
+@pytest.mark.parametrize("other_store", [False, True])
+def test_memoize_within_a_transaction_waits_for_nobody(db, other_store):
+    """Else each would wait for the other: one for the result, one for the transaction's end."""
+    results = lapse.open() if other_store else db
+    computing, go_on = threading.Event(), threading.Event()
+    calls = []
+
+    @results.memoize(name="slow")
+    def slow():
+        calls.append(1)
+        if len(calls) == 1:
+            computing.set()
+            go_on.wait()
+            db["written"] = "v"
+        return "done"
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    computing.wait()
+    with db.transaction():
+        go_on.set()
+        assert slow() == "done"
+    thread.join()
+    assert len(calls) == 2 and slow() == "done" and len(calls) == 2
+
+
+def test_memoized_functions_that_call_each_other_in_two_threads_come_to_an_end(db):
+    both_inside = threading.Barrier(2)
+    called = threading.local()
+
+    def cross(other):
+        if getattr(called, "already", False):
+            return "end"
+        called.already = True
+        both_inside.wait()
+        return other()
+
+    @db.memoize(name="ping")
+    def ping():
+        return cross(pong)
+
+    @db.memoize(name="pong")
+    def pong():
+        return cross(ping)
+
+    threads = [threading.Thread(target=function, daemon=True) for function in (ping, pong)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads) and ping() == pong() == "end"
+
+
 def test_memoize_never_pickles(db):
     @db.memoize()
     def unfit():
