@@ -13,7 +13,7 @@ from . import _lapse
 from ._coordination import Lock, Throttle
 from ._keyspace import DictReading, ReaderMethods
 from ._types import Duration, Moment, to_datetime
-from .errors import Error
+from .errors import Error, InvalidArgumentError
 
 if TYPE_CHECKING:
     _StoreBase = _lapse.Store
@@ -40,25 +40,35 @@ def file_of(path: Any) -> str | None:
 
 
 class Transaction:
-    """What `with db.transaction():` opens. Inside of another one it is a part that can be undone by itself."""
+    """What `with db.transaction():` opens. Inside of another one it is a part that can be undone by itself.
+    When it has ended it may be used again, for another one."""
 
     def __init__(self, store: StoreMethods, write: bool) -> None:
         self._store = store
         self._write = write
         self._savepoint: Any = None
+        self._entered = False
         self._done = False
         #: The commit's number, which is the revision of all it wrote; 0 until then.
         self.revision = 0
 
     def __enter__(self) -> Transaction:
+        if self._entered:
+            raise InvalidArgumentError("this transaction is open already: call transaction() once more for one inside of it")
+        self._savepoint = None
+        self.revision = 0
         if self._write and self._store.in_transaction:
             self._savepoint = self._store._savepoint()
         else:
             self._store.begin(self._write)
+        self._entered = True
+        self._done = False
         return self
 
     def rollback(self) -> None:
         """Undoes it now; leaving the block then does nothing more."""
+        if not self._entered:
+            raise InvalidArgumentError("this transaction is not open")
         if not self._done:
             self._done = True
             if self._savepoint is None:
@@ -68,13 +78,15 @@ class Transaction:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        if self._done or (self._store.closed and kind is not None):
-            return
-        if kind is not None:
-            self.rollback()
-        elif self._savepoint is None:
-            self._done = True
-            self.revision = self._store._commit()
+        try:
+            if self._done or (self._store.closed and kind is not None):
+                return
+            if kind is not None:
+                self.rollback()
+            elif self._savepoint is None:
+                self.revision = self._store._commit()
+        finally:
+            self._entered = False
 
 
 class Snapshot(ReaderMethods, DictReading, _lapse.Snapshot):

@@ -188,6 +188,36 @@ def test_transaction_blocks(db):
         db["e"] = "5"
 
 
+def test_a_transaction_object_may_be_used_again(db):
+    transaction = db.transaction()
+    for name in ("a", "b"):
+        with transaction:
+            db[name] = "v"
+    with transaction:
+        transaction.rollback()
+    assert transaction.revision == 0
+    with pytest.raises(RuntimeError), transaction:
+        db["c"] = "v"
+        raise RuntimeError
+    with transaction:
+        db["d"] = "v"
+    assert transaction.revision > 0 and dict(db) == {b"a": b"v", b"b": b"v", b"d": b"v"}
+    with db.transaction(), transaction:  # a part of another one, this time
+        db["e"] = "v"
+    assert "e" in db
+
+
+def test_a_transaction_object_cannot_be_entered_within_itself(db):
+    transaction = db.transaction()
+    with transaction:
+        db["k"] = "v"
+        with pytest.raises(ValueError, match="open already"):
+            transaction.__enter__()
+    assert db["k"] == b"v" and not db.in_transaction
+    with pytest.raises(ValueError, match="not open"):
+        transaction.rollback()
+
+
 def test_families_change_with_the_transaction(db):
     old = db.family("old")
     old["k"] = "v"
