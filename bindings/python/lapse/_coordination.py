@@ -3,6 +3,7 @@ own in the store, "lapse.locks" and "lapse.throttles", made when it is first use
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from types import TracebackType
@@ -22,6 +23,13 @@ def _seconds(duration: Duration) -> float:
     return duration if isinstance(duration, (int, float)) else duration.total_seconds()
 
 
+class _Hold(threading.local):
+    """What a thread has of a lock: the token that stands in the store while it holds it, and its fence."""
+
+    token = b""
+    fence = 0
+
+
 class Lock:
     """A lock that one holder has for `ttl`, whatever becomes of the holder. Made by db.lock().
 
@@ -32,16 +40,23 @@ class Lock:
 
     `fence` grows with each acquisition: whoever is handed work along with it can refuse the work of an earlier holder
     that has not noticed that its time is over.
+
+    Threads may share the object: each holds the lock, or does not, by itself. Who holds it and acquires it once more gets a
+    LockedError. Locks are kept in the store, and a store is open in one process at a time: so that is how far they reach.
     """
 
     def __init__(self, store: StoreMethods, name: str, ttl: Duration, wait: Duration | None) -> None:
         self._store = store
         self._family: Any = None
-        self._token = b""
+        self._hold = _Hold()
         self._wait = wait
         self.name = name
         self.ttl = ttl
-        self.fence = 0
+
+    @property
+    def fence(self) -> int:
+        """The number of this thread's latest acquisition; 0 before the first."""
+        return self._hold.fence
 
     def _locks(self) -> Any:
         if self._store.in_transaction:  # nobody else would see it, and the transaction keeps them out anyway
@@ -53,6 +68,8 @@ class Lock:
     def acquire(self, wait: Duration | None = None) -> bool:
         """Whether it was free, or came free within `wait` seconds (by default: for as long as it takes)."""
         locks = self._locks()
+        if self.held():
+            raise LockedError(f"this thread holds the lock {self.name!r} already")
         token = uuid.uuid4().bytes
         give_up = None if wait is None else time.monotonic() + _seconds(wait)
         pause = _FIRST_PAUSE
@@ -63,14 +80,14 @@ class Lock:
                     return False
             time.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
-        self._token = token
+        self._hold.token = token
         held = locks.entry(self.name)
-        self.fence = held.revision if held is not None and held.value == token else 0
+        self._hold.fence = held.revision if held is not None and held.value == token else 0
         return True
 
     def release(self) -> bool:
         """Whether it was still ours. One that has passed to another stays theirs."""
-        return bool(self._token) and self._locks().compare_and_delete(self.name, self._token)
+        return bool(self._hold.token) and self._locks().compare_and_delete(self.name, self._hold.token)
 
     def renew(self, ttl: Duration | None = None) -> bool:
         """Holds it for `ttl` from now on. False: it is no longer ours."""
@@ -79,8 +96,8 @@ class Lock:
             return self.held() and locks.expire(self.name, self.ttl if ttl is None else ttl)
 
     def held(self) -> bool:
-        """Whether it is ours at this moment."""
-        return bool(self._token) and self._family.get(self.name) == self._token
+        """Whether it is ours, this thread's, at this moment."""
+        return bool(self._hold.token) and self._family.get(self.name) == self._hold.token
 
     def __enter__(self) -> Lock:
         if not self.acquire(self._wait):

@@ -254,6 +254,38 @@ def test_a_lock_keeps_threads_apart(db):
     assert together(8, work) == [None] * 8 and overlaps == [False] * 8
 
 
+def test_threads_that_share_a_lock_object_hold_it_one_at_a_time(db):
+    lock = db.lock("job", ttl=60)
+    assert lock.acquire() and lock.held() and lock.fence > 0
+    assert together(2, lambda: (lock.held(), lock.release(), lock.renew(), lock.fence, lock.acquire(wait=0))) == [
+        (False, False, False, 0, False)] * 2
+    assert lock.held() and lock.release()
+    inside = []
+    fences = []
+
+    def work():
+        with lock:
+            inside.append(1)
+            assert len(inside) == 1
+            fences.append(lock.fence)
+            inside.pop()
+
+    assert together(8, work) == [None] * 8
+    assert fences == sorted(set(fences))
+
+
+def test_who_holds_a_lock_does_not_wait_for_itself(db, clock):
+    lock = db.lock("job", ttl=10)
+    with lock:
+        with pytest.raises(lapse.LockedError, match="already"):
+            lock.acquire()
+        with pytest.raises(lapse.LockedError, match="already"), lock:
+            pass
+        assert lock.held()
+        clock.advance(10)
+        assert lock.acquire(wait=0)  # its time was over
+
+
 def test_throttle(db, clock):
     throttle = db.throttle("api", rate=5, per=60)
     assert together(20, throttle.allow).count(True) == 5
