@@ -156,8 +156,9 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
         True
 
         Arguments and results go through JSON; so a tuple comes back as a list, at the first call too. `dumps` and
-        `loads` replace JSON for results; `key`, called with the arguments, gives the key's end instead. Keys begin
-        with `name`, by default the function's module and name.
+        `loads` replace JSON for results; `key`, called with the arguments, gives the key's end instead. Both give
+        str or bytes. Keys begin with `name`, by default the function's module and name; a lambda and a function within
+        another need one.
         """
         return memoizer(self, ttl, name, key, dumps, loads)
 

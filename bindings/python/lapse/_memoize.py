@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import threading
 from typing import Any, Callable
 
 from . import _lapse
+from .errors import InvalidArgumentError
 
 
 class _Flight:
@@ -15,7 +17,7 @@ class _Flight:
 
     def __init__(self) -> None:
         self.landed = threading.Event()
-        self.stored: bytes | str | None = None
+        self.stored = b""
         self.error: BaseException | None = None
 
 
@@ -53,25 +55,52 @@ def _json_key(*args: Any, **kwargs: Any) -> str:
         raise TypeError(f"{error}: give memoize a key= for arguments that JSON has no words for") from None
 
 
+def _stored_form(value: Any, what: str) -> bytes:
+    """As the store gives it back: so that a miss and a hit see the same."""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    raise TypeError(f"{what} must return str or bytes, not {type(value).__name__}")
+
+
+def _check_function(function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"memoize decorates a function, not {type(function).__name__}")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError("memoize is for plain functions: what an async one returns is yet to be awaited")
+
+
+def _name_of(function: Any) -> str:
+    """What its keys begin with. It has to be the same after a restart, and nobody else's."""
+    name = f"{getattr(function, '__module__', '<none>')}.{getattr(function, '__qualname__', '<none>')}"
+    if "<" in name:  # <lambda>, <locals>
+        raise InvalidArgumentError(f"{name} is no name to keep results under, as others may have it too: "
+                                   "give memoize a name=")
+    return name
+
+
 def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] | None,
              dumps: Callable[[Any], Any] | None, loads: Callable[[bytes], Any] | None) -> Callable[[Any], Any]:
+    if callable(ttl):
+        raise TypeError("write @db.memoize(), with parentheses")
     encode = dumps or functools.partial(json.dumps, separators=(",", ":"))
     decode = loads or json.loads
     end_of_key = key or _json_key
 
     def decorate(function: Callable[..., Any]) -> Any:
-        prefix = (name or f"{function.__module__}.{function.__qualname__}").encode() + b":"
+        _check_function(function)
+        prefix = (name or _name_of(function)).encode() + b":"
         flights: dict[bytes, _Flight] = {}
         guard = threading.Lock()
 
         def key_of(*args: Any, **kwargs: Any) -> bytes:
-            end = end_of_key(*args, **kwargs)
-            return prefix + (end.encode() if isinstance(end, str) else bytes(end))
+            return prefix + _stored_form(end_of_key(*args, **kwargs), "key")
 
-        def compute(at: bytes, args: Any, kwargs: Any) -> Any:
+        def compute(at: bytes, args: Any, kwargs: Any) -> bytes:
             _runs.count += 1
             try:
-                stored = encode(function(*args, **kwargs))
+                stored = _stored_form(encode(function(*args, **kwargs)), "dumps")
             finally:
                 _runs.count -= 1
             keyspace.put(at, stored, ttl)

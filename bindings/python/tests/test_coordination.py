@@ -1,5 +1,6 @@
 """memoize, lock, throttle."""
 
+import functools
 import json
 import threading
 
@@ -30,7 +31,7 @@ def together(count, work):
 def test_memoize_keeps_for_its_ttl(db, clock):
     calls = []
 
-    @db.memoize(ttl=60)
+    @db.memoize(ttl=60, name="greet")
     def greet(name, *, loud=False):
         """Says hello."""
         calls.append(name)
@@ -51,7 +52,7 @@ def test_memoize_runs_once_when_many_threads_miss_together(db):
     calls = []
     release = threading.Event()
 
-    @db.memoize(ttl=60)
+    @db.memoize(ttl=60, name="slow")
     def slow(n):
         calls.append(n)
         release.wait()
@@ -66,7 +67,7 @@ def test_threads_that_missed_together_fail_together(db):
     calls = []
     inside = threading.Event()
 
-    @db.memoize()
+    @db.memoize(name="fails")
     def fails():
         calls.append(1)
         inside.wait(0.05)
@@ -84,7 +85,7 @@ def test_an_interrupted_run_is_taken_over(db):
     started, interrupted = threading.Event(), threading.Event()
     calls = []
 
-    @db.memoize()
+    @db.memoize(name="work")
     def work():
         calls.append(1)
         if len(calls) == 1:
@@ -102,7 +103,7 @@ def test_an_interrupted_run_is_taken_over(db):
 
 
 def test_memoize_gives_the_same_at_a_miss_and_a_hit(db):
-    @db.memoize()
+    @db.memoize(name="pair")
     def pair():
         return (1, 2)
 
@@ -110,7 +111,7 @@ def test_memoize_gives_the_same_at_a_miss_and_a_hit(db):
 
 
 def test_memoize_tells_arguments_apart(db):
-    @db.memoize()
+    @db.memoize(name="show")
     def show(*args, **kwargs):
         return repr((args, sorted(kwargs.items())))
 
@@ -132,17 +133,65 @@ def test_memoize_with_codecs_of_its_own(db):
     assert identity(b"abc") == b"abc" and db["raw:abc"] == b"ABC"
 
 
+def test_what_dumps_and_key_return_is_str_or_bytes(db):
+    seen = []
+
+    @db.memoize(name="text", key=str, dumps=str, loads=lambda stored: seen.append(stored) or int(stored))
+    def double(n):
+        return 2 * n
+
+    assert double(2) == double(2) == 4 and seen == [b"4", b"4"] and db["text:2"] == b"4"
+    for wrong in (5, None, bytearray(b"k"), ["k"]):
+        with pytest.raises(TypeError, match="key must return str or bytes"):
+            db.memoize(name="n", key=lambda: wrong)(lambda: 1)()
+        with pytest.raises(TypeError, match="dumps must return str or bytes"):
+            db.memoize(name="n", dumps=lambda result: wrong)(lambda: 1)()
+    assert list(db) == [b"text:2"]
+
+
+def module_level():
+    return 1
+
+
+def test_memoize_refuses_at_once_what_it_cannot_decorate(db):
+    assert db.memoize()(module_level).key() == f"{__name__}.module_level:[[],{{}}]".encode()
+    with pytest.raises(ValueError, match="name="):
+        db.memoize()(lambda: 1)
+
+    def within():
+        pass
+
+    with pytest.raises(ValueError, match="name="):
+        db.memoize()(within)
+    with pytest.raises(ValueError, match="name="):
+        db.memoize()(functools.partial(module_level))
+    with pytest.raises(TypeError, match="parentheses"):
+        db.memoize(within)
+
+    async def later():
+        pass
+
+    async def one_by_one():
+        yield
+
+    for function in (later, one_by_one):
+        with pytest.raises(TypeError, match="plain functions"):
+            db.memoize(name="n")(function)
+    with pytest.raises(TypeError, match="function"):
+        db.memoize(name="n")(7)
+
+
 def test_memoize_lets_a_function_call_itself(db):
     depth = []
 
-    @db.memoize()
+    @db.memoize(name="again")
     def again():
         depth.append(1)
         return again() + 1 if len(depth) < 3 else 0
 
     assert again() == 2
 
-    @db.memoize()
+    @db.memoize(name="fib")
     def fib(n):
         return n if n < 2 else fib(n - 1) + fib(n - 2)
 
@@ -203,7 +252,7 @@ def test_memoized_functions_that_call_each_other_in_two_threads_come_to_an_end(d
 
 
 def test_memoize_never_pickles(db):
-    @db.memoize()
+    @db.memoize(name="unfit")
     def unfit():
         return object()
 
