@@ -143,6 +143,8 @@ class Throttle:
 
     def allow(self, calls: int = 1) -> bool:
         """Whether so many calls may go ahead now; if so they are counted."""
+        if calls < 1:
+            raise InvalidArgumentError(f"calls is {calls}: at least one expected")
         return self._counts.incr(self.name, calls, self.per, max=self.rate) is not None
 
     def remaining(self) -> int:

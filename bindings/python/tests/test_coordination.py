@@ -350,6 +350,10 @@ def test_throttle(db, clock):
     assert db.throttle("other", rate=1, per=60).allow()
     with pytest.raises(ValueError):
         db.throttle("none", rate=0, per=60)
+    for calls in (0, -5):
+        with pytest.raises(lapse.InvalidArgumentError, match="calls"):
+            throttle.allow(calls)
+    assert throttle.remaining() == 0
 
 
 def test_a_throttle_survives_the_transaction_that_it_was_made_in(db):
