@@ -112,6 +112,23 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
             raise NotFoundError(f"there is no key {key!r}")
         return default
 
+    def popitem(self) -> tuple[bytes, bytes]:
+        """Removes the first key, and gives it with its value. NotFoundError, a KeyError, if there is none.
+
+        >>> db = lapse.open()
+        >>> db.update({"job:2": "b", "job:1": "a"})
+        >>> db.popitem()
+        (b'job:1', b'a')
+        """
+        while True:
+            with self._iterate() as first:
+                if first.eof:
+                    raise NotFoundError("there are no keys")
+                key = first.key
+            value = self._get_and_delete(key)
+            if value is not None:  # else another was faster
+                return key, value
+
     def setdefault(self, key: BytesLike, default: BytesLike = b"", ttl: Ttl = None) -> bytes:
         """The key's value; `default`, written with `ttl`, if there is none."""
         while not self.put_if_absent(key, default, ttl):
@@ -170,6 +187,13 @@ class PairIteration(_ReaderBase):
         return self._iterate()
 
 
+def _as_stored(value: Any) -> bytes | None:
+    """The bytes that a value comes back as. None: it could not be one."""
+    if isinstance(value, str):
+        return value.encode()
+    return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else None
+
+
 class _View:
     def __init__(self, keyspace: Any, which: int | None) -> None:
         self._keyspace = keyspace
@@ -199,11 +223,18 @@ class ItemsView(_View):
     """What items() gives."""
 
     def __contains__(self, item: object) -> bool:
-        return isinstance(item, tuple) and len(item) == 2 and self._keyspace.get(item[0]) == item[1]
+        if not isinstance(item, tuple) or len(item) != 2 or item[0] not in self._keyspace:
+            return False
+        value = _as_stored(item[1])
+        return value is not None and self._keyspace.get(item[0]) == value
 
 
 class ValuesView(_View):
     """What values() gives."""
+
+    def __contains__(self, value: object) -> bool:
+        stored = _as_stored(value)
+        return stored is not None and any(stored == each for each in self)
 
 
 class DictReading(_ReaderBase):

@@ -154,6 +154,11 @@ Bytes::Bytes(py::handle object, const char* what) {
   view_ = copy_;
 }
 
+bool can_be_bytes(py::handle object) {
+  return PyBytes_Check(object.ptr()) || PyUnicode_Check(object.ptr()) ||
+         PyObject_CheckBuffer(object.ptr()) != 0;
+}
+
 std::string to_string(py::handle object, const char* what) { return std::string(Bytes(object, what).view()); }
 
 py::bytes to_bytes(std::string_view bytes) { return {bytes.data(), bytes.size()}; }

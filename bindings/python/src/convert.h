@@ -36,6 +36,9 @@ class Bytes {
 // The same, always copied.
 std::string to_string(pybind11::handle object, const char* what);
 
+// Whether it is of a type that these take.
+bool can_be_bytes(pybind11::handle object);
+
 pybind11::bytes to_bytes(std::string_view bytes);
 
 // None: the family's default. Seconds (int, float) or timedelta: from now on, rounded up to milliseconds. datetime: until

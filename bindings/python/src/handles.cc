@@ -120,7 +120,8 @@ void define_reader(py::module_& module) {
           },
           py::arg("key"), py::arg("default") = py::none(), "The value, or `default` if there is none.")
       .def("__getitem__", get_item)
-      .def("__contains__", exists)
+      .def("__contains__",
+           [](ReaderHandle& self, const py::object& key) { return can_be_bytes(key) && exists(self, key); })
       .def("exists", exists, py::arg("key"), "Whether the key is there.")
       .def("ttl", ttl, py::arg("key"),
            "The seconds left; None for a permanent key. NotFoundError if the key is not there.")

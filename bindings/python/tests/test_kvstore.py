@@ -58,6 +58,10 @@ def test_other_types_are_refused(kv, bad):
         kv.put("k", bad)
 
 
+def test_what_cannot_be_a_key_is_not_in_there(kv):
+    assert 5 not in kv and None not in kv
+
+
 def test_a_lone_surrogate_is_refused(kv):
     with pytest.raises(UnicodeEncodeError):
         kv["\ud800"] = "v"

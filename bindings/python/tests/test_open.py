@@ -22,7 +22,23 @@ def test_it_is_a_mapping(keys):
     assert len(keys) == len(keys.items()) == 2
     assert dict(keys) == {b"a": b"1", b"b": b"2"}
     assert "a" in keys.keys() and (b"a", b"1") in keys.items() and ("a", b"2") not in keys.items()
-    assert b"2" in keys.values()
+    assert b"2" in keys.values() and "2" in keys.values() and "3" not in keys.values()
+    assert ("a", "1") in keys.items() and ("a", bytearray(b"1")) in keys.items()
+
+
+def test_what_cannot_be_a_key_or_a_value_is_not_in_there(keys):
+    keys["5"] = "5"
+    for other in (5, None, 1.5, ["5"], object()):
+        assert other not in keys and other not in keys.keys() and other not in keys.values()
+        assert (other, "5") not in keys.items() and ("5", other) not in keys.items()
+    assert "5" not in keys.items() and ("5",) not in keys.items()
+
+
+def test_popitem(keys):
+    keys.update({"b": "2", "a": "1"})
+    assert [keys.popitem(), keys.popitem()] == [(b"a", b"1"), (b"b", b"2")]
+    with pytest.raises(KeyError):
+        keys.popitem()
 
 
 def test_emptiness(keys):
