@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,12 @@ _FIRST_PAUSE = 0.001  # seconds between two tries for a lock: doubled each time,
 _LONGEST_PAUSE = 0.1
 
 
-def _seconds(duration: Duration) -> float:
-    return duration if isinstance(duration, (int, float)) else duration.total_seconds()
+def _seconds(duration: Duration, what: str) -> float:
+    if isinstance(duration, timedelta):
+        return duration.total_seconds()
+    if not isinstance(duration, (int, float)):
+        raise TypeError(f"{what}: seconds or timedelta expected, not {type(duration).__name__}")
+    return duration
 
 
 class _Hold(threading.local):
@@ -71,7 +76,7 @@ class Lock:
         if self.held():
             raise LockedError(f"this thread holds the lock {self.name!r} already")
         token = uuid.uuid4().bytes
-        give_up = None if wait is None else time.monotonic() + _seconds(wait)
+        give_up = None if wait is None else time.monotonic() + _seconds(wait, "wait")
         pause = _FIRST_PAUSE
         while not locks.put_if_absent(self.name, token, self.ttl):
             if give_up is not None:
@@ -125,6 +130,10 @@ class Throttle:
     """
 
     def __init__(self, store: StoreMethods, name: str, rate: int, per: Duration) -> None:
+        if not isinstance(rate, int):
+            raise TypeError(f"rate: int expected, not {type(rate).__name__}")
+        if _seconds(per, "per") <= 0:
+            raise InvalidArgumentError(f"per is {per!r}: more than 0 expected")
         if rate < 1:
             raise InvalidArgumentError("a throttle lets at least one call through")
         self._store = store
@@ -163,7 +172,7 @@ class Throttle:
 
     def __enter__(self) -> Throttle:
         if not self.allow():
-            error = ThrottledError(f"{self.name!r}: more than {self.rate} calls in {_seconds(self.per):g} s")
+            error = ThrottledError(f"{self.name!r}: more than {self.rate} calls in {_seconds(self.per, 'per'):g} s")
             error.retry_after = self.retry_after()
             raise error
         return self

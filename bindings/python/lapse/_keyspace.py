@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator as Iterates,
 from . import _lapse
 from ._memoize import memoizer
 from ._types import (BytesLike, Duration, Entry, Expiring, Moment, Revision, Ttl, entry_of, revision_of,
-                     to_datetime)
+                     to_datetime_or_none)
 from .errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ReaderMethods(_ReaderBase):
 
     def expiring(self, start: Moment, stop: Moment, limit: int | None = None) -> list[Expiring]:
         """The keys that end from `start` on and before `stop`, soonest first."""
-        return [Expiring(key, to_datetime(ms)) for key, ms in self._expiring(start, stop, limit)]
+        return [Expiring(key, to_datetime_or_none(ms)) for key, ms in self._expiring(start, stop, limit)]
 
     def forecast(self, width: Duration, buckets: int) -> list[int]:
         """How many keys end in each of the next `buckets` stretches of `width`."""

@@ -10,6 +10,7 @@ from ._keyspace import KeyspaceMethods, PairIteration
 from ._store_methods import StoreMethods, file_of
 from ._types import ManualClock
 from .constants import JOURNAL_WAL, SYNC_FULL, SYNC_NORMAL, SYNC_OFF
+from .errors import InvalidArgumentError
 
 _DURABILITY = {SYNC_OFF: "none", SYNC_NORMAL: "normal", SYNC_FULL: "full"}
 
@@ -46,7 +47,9 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
                  wal_size_limit: int = 0, full_mutex: int | bool = False,
                  clock: ManualClock | None = None) -> None:
         if sync_level not in _DURABILITY:
-            raise ValueError(f"sync_level: SYNC_OFF, SYNC_NORMAL or SYNC_FULL expected, not {sync_level!r}")
+            raise InvalidArgumentError(f"sync_level: SYNC_OFF, SYNC_NORMAL or SYNC_FULL expected, not {sync_level!r}")
+        if not isinstance(busy_timeout, int):
+            raise TypeError(f"busy_timeout: int expected, in milliseconds, not {type(busy_timeout).__name__}")
         super().__init__(file_of(path), {
             "durability": _DURABILITY[sync_level],
             "read_only": bool(read_only),

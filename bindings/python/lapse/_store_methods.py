@@ -32,11 +32,11 @@ def _close_what_is_open() -> None:
             pass
 
 
-def file_of(path: Any) -> str | None:
+def file_of(path: Any) -> bytes | None:
     """None and ":memory:" are in memory."""
     if path is None or path == ":memory:":
         return None
-    return os.fsdecode(path)
+    return os.fsencode(path)
 
 
 class Transaction:
@@ -190,7 +190,7 @@ class StoreMethods(_StoreBase):
 
     def compact_to(self, path: str | bytes | os.PathLike[Any]) -> None:
         """Writes a compact copy of the present state to a file that does not exist yet: a backup."""
-        self._compact_to(os.fsdecode(path))
+        self._compact_to(os.fsencode(path))
 
     def vacuum(self, n_pages: int = 0) -> None:
         """Accepted, with nothing to do: free space is used again by itself. compact_to() gives it back."""

@@ -57,10 +57,10 @@ class Revision(NamedTuple):
 
 
 class Expiring(NamedTuple):
-    """A key and when it ends."""
+    """A key and when it ends; as in Entry, None is beyond the year 9999."""
 
     key: bytes
-    deadline: datetime
+    deadline: datetime | None
 
 
 def entry_of(raw: tuple[bytes, int | None, int, int] | None) -> Entry | None:

@@ -40,10 +40,13 @@ void import_datetime() {
   throw py::type_error(expected + " expected, not " + Py_TYPE(object.ptr())->tp_name);
 }
 
+[[noreturn]] void wrong_value(py::handle object, const std::string& what, const std::string& why) {
+  throw StatusError(StatusCode::kInvalidArgument, what + " is " + std::string(py::repr(object)) + ": " + why);
+}
+
 // A float cannot hold most fractions of a second exactly: to the microsecond first, as timedelta does, and no TTL of
 // 0.1 s becomes 101 ms. What is beyond the end of time stays there, for the store to refuse.
 int64_t micros_of_seconds(double seconds) {
-  if (std::isnan(seconds)) throw py::value_error("not a number of seconds: nan");
   const double micros = std::round(seconds * 1e6);
   if (micros >= kEndOfMicros) return std::numeric_limits<int64_t>::max();
   if (micros <= -kEndOfMicros) return std::numeric_limits<int64_t>::min();
@@ -66,7 +69,7 @@ bool is_number(py::handle object) {
          (PyNumber_Check(object.ptr()) && !PyUnicode_Check(object.ptr()));
 }
 
-int64_t micros_of_number(py::handle number) {
+int64_t micros_of_number(py::handle number, const char* what) {
   const double seconds = PyFloat_AsDouble(number.ptr());
   if (seconds == -1.0 && PyErr_Occurred() != nullptr) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) throw py::error_already_set();
@@ -74,14 +77,26 @@ int64_t micros_of_number(py::handle number) {
     const bool negative = py::bool_(number < py::int_(0));
     return negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
   }
+  if (std::isnan(seconds)) wrong_value(number, what, "a number of seconds expected");
   return micros_of_seconds(seconds);
 }
 
-int64_t micros_of_datetime(py::handle moment) {
+// Naive ones are local time. That of some years near the ends of the calendar is beyond them.
+py::object to_aware(py::handle moment, const py::object& utc, const char* what) {
+  if (!moment.attr("utcoffset")().is_none()) return py::reinterpret_borrow<py::object>(moment);
+  try {
+    return moment.attr("astimezone")(utc);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_OverflowError) && !error.matches(PyExc_ValueError)) throw;
+    wrong_value(moment, what, "too near the end of the calendar to be told in UTC");
+  }
+}
+
+int64_t micros_of_datetime(py::handle moment, const char* what) {
   const py::object utc = py::reinterpret_borrow<py::object>(PyDateTime_TimeZone_UTC);
   const py::object epoch = py::module_::import("datetime").attr("datetime")(1970, 1, 1, 0, 0, 0, 0, utc);
-  const py::object aware = moment.attr("astimezone")(utc);
-  return micros_of_delta(py::object(aware - epoch).ptr());
+  // The difference may be more than UTC has dates for, as with datetime.max west of Greenwich.
+  return micros_of_delta(py::object(to_aware(moment, utc, what) - epoch).ptr());
 }
 
 // The end of time stays the end of time.
@@ -96,11 +111,16 @@ int64_t floor_ms(int64_t micros) {
   return micros % kMicrosPerMilli < 0 ? whole - 1 : whole;
 }
 
-std::optional<int64_t> duration_ms(py::handle object) {
-  if (is_number(object)) return ceil_ms(micros_of_number(object));
+std::optional<int64_t> duration_ms(py::handle object, const char* what) {
+  if (is_number(object)) return ceil_ms(micros_of_number(object, what));
   import_datetime();
   if (PyDelta_Check(object.ptr())) return ceil_ms(micros_of_delta(object.ptr()));
   return std::nullopt;
+}
+
+bool is_timedelta(py::handle object) {
+  import_datetime();
+  return PyDelta_Check(object.ptr());
 }
 
 // True: everything. A number: so many values. A timedelta: so long. A pair: both.
@@ -108,16 +128,31 @@ std::optional<HistoryPolicy> to_history(py::handle history) {
   if (history.is_none() || history.is(py::bool_(false))) return std::nullopt;
   HistoryPolicy policy;
   if (history.is(py::bool_(true))) return policy;
-  const auto keep_last = [](py::handle number) { return py::cast<uint32_t>(number); };
+  // The store takes 0 for any number and for ever, which nobody means who writes it here.
+  const auto refuse_if_none = [&](bool none) {
+    if (none) wrong_value(history, "history", "more than 0 expected; False is none, True is everything");
+  };
+  const auto keep_last = [&](py::handle number) {
+    const int64_t last = to_integer(number, "history", std::numeric_limits<int64_t>::min(),
+                                    std::numeric_limits<uint32_t>::max());
+    refuse_if_none(last <= 0);
+    policy.keep_last = static_cast<uint32_t>(last);
+  };
+  const auto keep_for = [&](py::handle duration) {
+    policy.keep_for = to_duration(duration, milliseconds(0), "history");
+    refuse_if_none(policy.keep_for.count() <= 0);
+  };
   if (py::isinstance<py::tuple>(history)) {
     const auto both = py::reinterpret_borrow<py::tuple>(history);
-    if (both.size() != 2) throw py::value_error("history: (how many, how long) expected");
-    if (!both[0].is_none()) policy.keep_last = keep_last(both[0]);
-    policy.keep_for = to_duration(both[1], milliseconds(0));
-  } else if (py::isinstance<py::int_>(history)) {
-    policy.keep_last = keep_last(history);
+    if (both.size() != 2) wrong_value(history, "history", "(how many, how long) expected");
+    if (!both[0].is_none()) keep_last(both[0]);
+    if (!both[1].is_none()) keep_for(both[1]);
+  } else if (PyLong_Check(history.ptr())) {
+    keep_last(history);
+  } else if (is_timedelta(history)) {
+    keep_for(history);
   } else {
-    policy.keep_for = to_duration(history, milliseconds(0));
+    wrong_type(history, "history: bool, int, timedelta or a pair (how many, how long)");
   }
   return policy;
 }
@@ -165,23 +200,44 @@ py::bytes to_bytes(std::string_view bytes) { return {bytes.data(), bytes.size()}
 
 Lifetime to_lifetime(py::handle ttl) {
   if (ttl.is_none()) return {};
-  if (const auto ms = duration_ms(ttl)) return milliseconds(*ms);
-  if (PyDateTime_Check(ttl.ptr())) return Lifetime::until(ceil_ms(micros_of_datetime(ttl)));
+  if (const auto ms = duration_ms(ttl, "ttl")) return milliseconds(*ms);
+  if (PyDateTime_Check(ttl.ptr())) return Lifetime::until(ceil_ms(micros_of_datetime(ttl, "ttl")));
   if (py::isinstance<Named>(ttl)) return py::cast<const Named&>(ttl).lifetime();
   wrong_type(ttl, "ttl: seconds, timedelta or datetime");
 }
 
-milliseconds to_duration(py::handle duration, milliseconds absent) {
+milliseconds to_duration(py::handle duration, milliseconds absent, const char* what) {
   if (duration.is_none()) return absent;
-  if (const auto ms = duration_ms(duration)) return milliseconds(*ms);
-  wrong_type(duration, "seconds or timedelta");
+  if (const auto ms = duration_ms(duration, what)) return milliseconds(*ms);
+  wrong_type(duration, std::string(what) + ": seconds or timedelta");
 }
 
-int64_t to_moment_ms(py::handle moment) {
-  if (is_number(moment)) return floor_ms(micros_of_number(moment));
+int64_t to_moment_ms(py::handle moment, const char* what) {
+  if (is_number(moment)) return floor_ms(micros_of_number(moment, what));
   import_datetime();
-  if (PyDateTime_Check(moment.ptr())) return floor_ms(micros_of_datetime(moment));
-  wrong_type(moment, "a time: datetime, or seconds since 1970");
+  if (PyDateTime_Check(moment.ptr())) return floor_ms(micros_of_datetime(moment, what));
+  wrong_type(moment, std::string(what) + ": datetime, or seconds since 1970");
+}
+
+int64_t to_integer(py::handle number, const char* what, int64_t least, int64_t most) {
+  if (PyIndex_Check(number.ptr()) == 0) wrong_type(number, std::string(what) + ": int");
+  const auto exact = py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
+  if (!exact) throw py::error_already_set();
+  int beyond = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(exact.ptr(), &beyond);
+  if (beyond != 0 || value < least || value > most)
+    wrong_value(number, what, std::to_string(least) + " to " + std::to_string(most) + " expected");
+  return value;
+}
+
+bool to_flag(py::handle flag, const char* what) {
+  if (!PyLong_Check(flag.ptr())) wrong_type(flag, std::string(what) + ": bool");
+  return PyObject_IsTrue(flag.ptr()) == 1;
+}
+
+std::string to_text(py::handle text, const char* what) {
+  if (!PyUnicode_Check(text.ptr())) wrong_type(text, std::string(what) + ": str");
+  return to_string(text, what);
 }
 
 py::object seconds_or_none(milliseconds left) {
@@ -193,17 +249,17 @@ FamilyOptions to_family_options(const py::dict& policies, FamilyOptions options)
   for (const auto& [key, value] : policies) {
     const std::string name = py::cast<std::string>(key);
     if (name == "counted")
-      options.counted = py::cast<bool>(value);
+      options.counted = to_flag(value, "counted");
     else if (name == "revisions")
-      options.revisions = py::cast<bool>(value);
+      options.revisions = to_flag(value, "revisions");
     else if (name == "default_ttl")
-      options.default_ttl = to_duration(value, milliseconds(0));
+      options.default_ttl = to_duration(value, milliseconds(0), "default_ttl");
     else if (name == "max_ttl")
-      options.max_ttl = to_duration(value, milliseconds(0));
+      options.max_ttl = to_duration(value, milliseconds(0), "max_ttl");
     else if (name == "require_ttl")
-      options.require_ttl = py::cast<bool>(value);
+      options.require_ttl = to_flag(value, "require_ttl");
     else if (name == "jitter_percent")
-      options.jitter_percent = py::cast<int>(value);
+      options.jitter_percent = static_cast<int>(to_integer(value, "jitter_percent", 0, 100));
     else if (name == "history")
       options.history = to_history(value);
     else

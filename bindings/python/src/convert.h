@@ -1,5 +1,5 @@
-// What Python hands in, as Lapse wants it: keys and values, lifetimes, moments. All of it needs the GIL, and raises
-// TypeError for what is none of these.
+// What Python hands in, as Lapse wants it: keys and values, lifetimes, moments, numbers. All of it needs the GIL. For what
+// is of another type it raises TypeError, for what cannot be InvalidArgumentError, each naming `what` it was meant for.
 
 #pragma once
 
@@ -46,11 +46,18 @@ pybind11::bytes to_bytes(std::string_view bytes);
 Lifetime to_lifetime(pybind11::handle ttl);
 
 // Seconds or timedelta. None: `absent`.
-std::chrono::milliseconds to_duration(pybind11::handle duration, std::chrono::milliseconds absent);
+std::chrono::milliseconds to_duration(pybind11::handle duration, std::chrono::milliseconds absent,
+                                      const char* what);
 
 // Seconds since 1970 or datetime; a naive one is local time, as everywhere in Python. Rounded down: what was visible in
 // that millisecond.
-int64_t to_moment_ms(pybind11::handle moment);
+int64_t to_moment_ms(pybind11::handle moment, const char* what);
+
+int64_t to_integer(pybind11::handle number, const char* what,
+                   int64_t least = std::numeric_limits<int64_t>::min(),
+                   int64_t most = std::numeric_limits<int64_t>::max());
+bool to_flag(pybind11::handle flag, const char* what);
+std::string to_text(pybind11::handle text, const char* what);
 
 // None: for ever.
 pybind11::object seconds_or_none(std::chrono::milliseconds left);

@@ -99,11 +99,16 @@ py::list history(ReaderHandle& self, const py::object& key) {
   return list;
 }
 
+uint64_t to_count(py::handle number, const char* what) {
+  return static_cast<uint64_t>(to_integer(number, what, 0));
+}
+
 py::list expiring(ReaderHandle& self, const py::object& start, const py::object& stop,
                   const py::object& limit) {
-  const int64_t from_ms = to_moment_ms(start);
-  const int64_t to_ms = to_moment_ms(stop);
-  const size_t at_most = limit.is_none() ? std::numeric_limits<size_t>::max() : py::cast<size_t>(limit);
+  const int64_t from_ms = to_moment_ms(start, "start");
+  const int64_t to_ms = to_moment_ms(stop, "stop");
+  const auto at_most =
+      limit.is_none() ? std::numeric_limits<size_t>::max() : static_cast<size_t>(to_count(limit, "limit"));
   py::list list;
   for (const Expiring& next :
        self.read([&](const Reader& reader) { return reader.expiring(from_ms, to_ms, at_most); }))
@@ -146,7 +151,7 @@ void define_reader(py::module_& module) {
           "get_at",
           [](ReaderHandle& self, const py::object& key, const py::object& when, const py::object& otherwise) {
             const Bytes wanted(key, "key");
-            const int64_t at_ms = to_moment_ms(when);
+            const int64_t at_ms = to_moment_ms(when, "when");
             return bytes_or(self.read([&](const Reader& reader) { return reader.get_at(wanted, at_ms); }),
                             otherwise);
           },
@@ -154,16 +159,18 @@ void define_reader(py::module_& module) {
           "The value that was visible at `when`, in a family that keeps history.")
       .def("_history", history)
       .def("_get_revision",
-           [](ReaderHandle& self, const py::object& key, uint64_t revision) {
+           [](ReaderHandle& self, const py::object& key, const py::object& revision) {
              const Bytes wanted(key, "key");
+             const uint64_t number = to_count(revision, "revision");
              return tuple_or_none(
-                 self.read([&](const Reader& reader) { return reader.get_revision(wanted, revision); }));
+                 self.read([&](const Reader& reader) { return reader.get_revision(wanted, number); }));
            })
       .def("_expiring", expiring)
       .def("_forecast",
-           [](ReaderHandle& self, const py::object& width, size_t buckets) {
-             const milliseconds each = to_duration(width, milliseconds(0));
-             return self.read([&](const Reader& reader) { return reader.forecast(each, buckets); });
+           [](ReaderHandle& self, const py::object& width, const py::object& buckets) {
+             const milliseconds each = to_duration(width, milliseconds(0), "width");
+             const uint64_t count = to_count(buckets, "buckets");
+             return self.read([&](const Reader& reader) { return reader.forecast(each, count); });
            })
       .def("_policies",
            [](ReaderHandle& self) {
@@ -241,7 +248,7 @@ bool compare_and_set(KeyspaceHandle& self, const py::object& key, const py::obje
   const Bytes content(value, "value");
   const Lifetime lifetime = to_lifetime(ttl);
   if (PyLong_Check(expected.ptr())) {
-    const auto revision = py::cast<uint64_t>(expected);
+    const uint64_t revision = to_count(expected, "expected");
     return self.write(
         [&](Keyspace& keys) { return keys.compare_and_set_revision(name, revision, content, lifetime); });
   }
@@ -252,28 +259,29 @@ bool compare_and_set(KeyspaceHandle& self, const py::object& key, const py::obje
 bool compare_and_delete(KeyspaceHandle& self, const py::object& key, const py::object& expected) {
   const Bytes name(key, "key");
   if (PyLong_Check(expected.ptr())) {
-    const auto revision = py::cast<uint64_t>(expected);
+    const uint64_t revision = to_count(expected, "expected");
     return self.write([&](Keyspace& keys) { return keys.compare_and_erase_revision(name, revision); });
   }
   const Bytes before(expected, "expected");
   return self.write([&](Keyspace& keys) { return keys.compare_and_erase(name, before); });
 }
 
-py::object incr(KeyspaceHandle& self, const py::object& key, int64_t by, const py::object& ttl,
-                std::optional<int64_t> min, std::optional<int64_t> max) {
+py::object incr(KeyspaceHandle& self, const py::object& key, const py::object& by, const py::object& ttl,
+                const py::object& min, const py::object& max) {
   const Bytes name(key, "key");
+  const int64_t more = to_integer(by, "by");
   IncrementOptions options;
   options.lifetime = to_lifetime(ttl);
-  if (min) options.min = *min;
-  if (max) options.max = *max;
-  const Increment sum = self.write([&](Keyspace& keys) { return keys.increment(name, by, options); });
+  if (!min.is_none()) options.min = to_integer(min, "min");
+  if (!max.is_none()) options.max = to_integer(max, "max");
+  const Increment sum = self.write([&](Keyspace& keys) { return keys.increment(name, more, options); });
   if (!sum.applied) return py::none();
   return py::int_(sum.value);
 }
 
 py::object touch(KeyspaceHandle& self, const py::object& key, const py::object& ttl) {
   const Bytes name(key, "key");
-  const milliseconds renewed = to_duration(ttl, milliseconds(0));
+  const milliseconds renewed = to_duration(ttl, milliseconds(0), "ttl");
   const auto entry = self.write([&](Keyspace& keys) { return keys.touch(name, renewed); });
   return entry ? py::object(to_bytes(entry->value)) : py::none();
 }
@@ -286,20 +294,20 @@ bool expire(KeyspaceHandle& self, const py::object& key, const py::object& ttl) 
       return self.write([&](Keyspace& keys) { return keys.expire(name, milliseconds(lifetime.ms())); });
     case Lifetime::Kind::kUntil:
       return self.write([&](Keyspace& keys) { return keys.expire_at(name, lifetime.ms()); });
-    default: throw py::type_error("seconds, timedelta or datetime expected");
+    default: throw py::type_error("ttl: seconds, timedelta or datetime expected; persist() is for ever");
   }
 }
 
 uint64_t purge(KeyspaceHandle& self, const py::object& limit, const py::object& budget) {
   PurgeOptions options;
-  if (!limit.is_none()) options.limit = py::cast<uint64_t>(limit);
-  options.budget = to_duration(budget, kForever);
+  if (!limit.is_none()) options.limit = to_count(limit, "limit");
+  options.budget = to_duration(budget, kForever, "budget");
   return self.write([&](Keyspace& keys) { return keys.purge_expired(options); }).removed;
 }
 
 bool restore(KeyspaceHandle& self, const py::object& key, const py::object& when, const py::object& ttl) {
   const Bytes name(key, "key");
-  const int64_t at_ms = to_moment_ms(when);
+  const int64_t at_ms = to_moment_ms(when, "when");
   const Lifetime lifetime = to_lifetime(ttl);
   return self.write([&](Keyspace& keys) { return keys.restore(name, at_ms, lifetime); });
 }
@@ -387,7 +395,10 @@ void define_keyspace(py::module_& module) {
 // ------------------------------------------------------------------------------------------ the store
 
 // A clock that a store was opened with stays for good: another handle on the same file may be following it.
-Clock* kept_for_good(const std::shared_ptr<ManualClock>& clock) {
+Clock* kept_for_good(py::handle given) {
+  if (!py::isinstance<ManualClock>(given))
+    throw py::type_error(std::string("clock: ManualClock expected, not ") + Py_TYPE(given.ptr())->tp_name);
+  const auto clock = py::cast<std::shared_ptr<ManualClock>>(given);
   static auto* const kept = new std::vector<std::shared_ptr<ManualClock>>;  // under the GIL
   kept->push_back(clock);
   return clock.get();
@@ -397,7 +408,8 @@ Durability to_durability(const std::string& name) {
   if (name == "full") return Durability::kFull;
   if (name == "normal") return Durability::kNormal;
   if (name == "none") return Durability::kNone;
-  throw py::value_error("durability: 'full', 'normal' or 'none' expected, not '" + name + "'");
+  throw StatusError(StatusCode::kInvalidArgument,
+                    "durability is '" + name + "': 'full', 'normal' or 'none' expected");
 }
 
 Options to_options(const py::dict& given) {
@@ -406,25 +418,26 @@ Options to_options(const py::dict& given) {
     const std::string name = py::cast<std::string>(key);
     if (value.is_none()) continue;
     if (name == "create") {
-      options.create_if_missing = py::cast<bool>(value);
+      options.create_if_missing = to_flag(value, "create");
     } else if (name == "read_only") {
-      options.read_only = py::cast<bool>(value);
+      options.read_only = to_flag(value, "read_only");
     } else if (name == "salvage") {
-      options.salvage = py::cast<bool>(value);
+      options.salvage = to_flag(value, "salvage");
     } else if (name == "durability") {
-      options.durability = to_durability(py::cast<std::string>(value));
+      options.durability = to_durability(to_text(value, "durability"));
     } else if (name == "sync_interval") {
-      options.sync_interval = to_duration(value, options.sync_interval);
+      options.sync_interval = to_duration(value, options.sync_interval, "sync_interval");
     } else if (name == "background_drain") {
-      options.background_drain = py::cast<bool>(value);
+      options.background_drain = to_flag(value, "background_drain");
     } else if (name == "buffer_bytes") {
-      options.buffer_bytes = py::cast<size_t>(value);
+      options.buffer_bytes = to_count(value, "buffer_bytes");
     } else if (name == "busy_timeout") {
-      options.busy_timeout = to_duration(value, kForever);
+      options.busy_timeout = to_duration(value, kForever, "busy_timeout");
     } else if (name == "sweep_per_write") {
-      options.sweep_per_write = py::cast<uint32_t>(value);
+      options.sweep_per_write = static_cast<uint32_t>(
+          to_integer(value, "sweep_per_write", 0, std::numeric_limits<uint32_t>::max()));
     } else if (name == "clock") {
-      options.clock = kept_for_good(py::cast<std::shared_ptr<ManualClock>>(value));
+      options.clock = kept_for_good(value);
     } else if (name == "policies") {
       options.default_family = to_family_options(py::cast<py::dict>(value));
     } else {
@@ -469,12 +482,13 @@ py::dict stats(StoreHandle& self) {
   return dict;
 }
 
-void configure(StoreHandle& self, const std::string& name, const py::dict& policies) {
+void configure(StoreHandle& self, const py::object& family, const py::dict& policies) {
+  const std::string name = to_text(family, "family");
   const FamilyOptions present = self.apart([&](Store& store) -> Result<FamilyOptions> {
     if (name == "default") return store.family_options();
-    const Result<Family> family = store.family(name);
-    if (!family.ok()) return family.status();
-    return family->family_options();
+    const Result<Family> found = store.family(name);
+    if (!found.ok()) return found.status();
+    return found->family_options();
   });
   const FamilyOptions changed = to_family_options(policies, present);
   self.apart([&](Store& store) { return store.set_family_options(name, changed); });
@@ -482,7 +496,7 @@ void configure(StoreHandle& self, const std::string& name, const py::dict& polic
 
 std::shared_ptr<SnapshotHandle> snapshot(StoreHandle& self, const py::object& at) {
   std::optional<int64_t> at_ms;
-  if (!at.is_none()) at_ms = to_moment_ms(at);
+  if (!at.is_none()) at_ms = to_moment_ms(at, "at");
   return self.whole([&](Store& store) -> Result<std::shared_ptr<SnapshotHandle>> {
     Result<Snapshot> taken = at_ms ? store.snapshot_at(*at_ms) : store.snapshot();
     if (!taken.ok()) return taken.status();
@@ -550,7 +564,8 @@ void define_store(py::module_& module) {
              return self.read_families([](auto& families) { return families.list_families(); });
            })
       .def("_drop_family",
-           [](StoreHandle& self, const std::string& name) {
+           [](StoreHandle& self, const py::object& family) {
+             const std::string name = to_text(family, "name");
              self.write_families([&](auto& families) { return families.drop_family(name); });
            })
       .def("_configure", configure)
@@ -610,8 +625,9 @@ bool is_there(StoreHandle& store, const std::string& name) {
   });
 }
 
-std::shared_ptr<FamilyHandle> family(StoreHandle& store, const std::string& name, const std::string& mode,
+std::shared_ptr<FamilyHandle> family(StoreHandle& store, const py::object& called, const std::string& mode,
                                      const py::dict& policies) {
+  const std::string name = to_text(called, "name");
   if (mode == "default") return std::make_shared<FamilyHandle>(store.usable(), std::nullopt);
   const FamilyOptions options = to_family_options(policies);
   const auto open = [&](auto& families) { return families.family(name); };
@@ -648,15 +664,16 @@ void define_snapshot(py::module_& module) {
 
 void define_clock(py::module_& module) {
   py::class_<ManualClock, std::shared_ptr<ManualClock>>(module, "ManualClock")
-      .def(py::init([](const py::object& now) { return std::make_shared<ManualClock>(to_moment_ms(now)); }))
+      .def(py::init(
+          [](const py::object& now) { return std::make_shared<ManualClock>(to_moment_ms(now, "now")); }))
       .def("_now_ms", &ManualClock::now_ms)
       .def(
-          "set", [](ManualClock& self, const py::object& when) { self.set(to_moment_ms(when)); },
+          "set", [](ManualClock& self, const py::object& when) { self.set(to_moment_ms(when, "when")); },
           py::arg("when"), "Sets it to a datetime, or to seconds since 1970.")
       .def(
           "advance",
           [](ManualClock& self, const py::object& by) {
-            self.advance(to_duration(by, milliseconds(0)).count());
+            self.advance(to_duration(by, milliseconds(0), "by").count());
           },
           py::arg("by"), "Moves it on by seconds or a timedelta.");
 }
