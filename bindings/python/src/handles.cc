@@ -279,23 +279,37 @@ py::object incr(KeyspaceHandle& self, const py::object& key, const py::object& b
   return py::int_(sum.value);
 }
 
+// For what changes a deadline, and so has to be told one.
+Lifetime to_deadline(py::handle ttl) {
+  const Lifetime lifetime = to_lifetime(ttl);
+  if (lifetime.kind() == Lifetime::Kind::kTtl || lifetime.kind() == Lifetime::Kind::kUntil) return lifetime;
+  throw py::type_error("ttl: seconds, timedelta or datetime expected, not " + std::string(py::repr(ttl)) +
+                       "; persist() makes a key permanent");
+}
+
 py::object touch(KeyspaceHandle& self, const py::object& key, const py::object& ttl) {
   const Bytes name(key, "key");
-  const milliseconds renewed = to_duration(ttl, milliseconds(0), "ttl");
-  const auto entry = self.write([&](Keyspace& keys) { return keys.touch(name, renewed); });
+  const Lifetime lifetime = to_deadline(ttl);
+  const auto until = [&](Keyspace& keys) -> Result<std::optional<Entry>> {
+    Result<std::optional<Entry>> entry = keys.get_entry(name);
+    if (!entry.ok() || !*entry || (*entry)->deadline_ms == kNever) return entry;
+    const Result<bool> changed = keys.expire_at(name, lifetime.ms());
+    if (!changed.ok()) return changed.status();
+    return entry;
+  };
+  const auto from_now = [&](Keyspace& keys) { return keys.touch(name, milliseconds(lifetime.ms())); };
+  const auto entry =
+      lifetime.kind() == Lifetime::Kind::kUntil ? self.write_together(until) : self.write(from_now);
   return entry ? py::object(to_bytes(entry->value)) : py::none();
 }
 
 bool expire(KeyspaceHandle& self, const py::object& key, const py::object& ttl) {
   const Bytes name(key, "key");
-  const Lifetime lifetime = to_lifetime(ttl);
-  switch (lifetime.kind()) {
-    case Lifetime::Kind::kTtl:
-      return self.write([&](Keyspace& keys) { return keys.expire(name, milliseconds(lifetime.ms())); });
-    case Lifetime::Kind::kUntil:
-      return self.write([&](Keyspace& keys) { return keys.expire_at(name, lifetime.ms()); });
-    default: throw py::type_error("ttl: seconds, timedelta or datetime expected; persist() is for ever");
-  }
+  const Lifetime lifetime = to_deadline(ttl);
+  return self.write([&](Keyspace& keys) {
+    return lifetime.kind() == Lifetime::Kind::kUntil ? keys.expire_at(name, lifetime.ms())
+                                                     : keys.expire(name, milliseconds(lifetime.ms()));
+  });
 }
 
 uint64_t purge(KeyspaceHandle& self, const py::object& limit, const py::object& budget) {
@@ -369,7 +383,9 @@ void define_keyspace(py::module_& module) {
           "clear", [](KeyspaceHandle& self) { self.write([](Keyspace& keys) { return keys.clear(); }); },
           "Forgets everything, history included.")
       .def("touch", touch, py::arg("key"), py::arg("ttl"),
-           "Reads, and gives the key `ttl` from now on; a permanent key stays so. The value, or None.")
+           "Reads, and gives the key `ttl` from now on, or until a datetime; a permanent key stays so. The "
+           "value, or "
+           "None.")
       .def("expire", expire, py::arg("key"), py::arg("ttl"),
            "Changes the deadline, not the value. Whether the key is there.")
       .def(

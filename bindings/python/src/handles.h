@@ -62,6 +62,26 @@ class ReaderHandle {
 
 class KeyspaceHandle : public ReaderHandle {
  public:
+  // Runs `call(Keyspace&)`, which takes several steps, in the thread's transaction or in one of its own.
+  template <typename Call>
+  auto write_together(Call call) {
+    if (usable()->scope()) return write(call);
+    const py::gil_scoped_release release;
+    const Use use(*store_);
+    std::optional<decltype(call(std::declval<Keyspace&>()))> result;
+    const Status status = store_->store().update([&](Transaction& transaction) {
+      if (family_) {
+        Family family = transaction.in(*family_);
+        result.emplace(call(static_cast<Keyspace&>(family)));
+      } else {
+        result.emplace(call(static_cast<Keyspace&>(transaction)));
+      }
+      return result->status();
+    });
+    store_->take(status);
+    return store_->take(*std::move(result));
+  }
+
   // Runs `call(Keyspace&)` without the GIL.
   template <typename Call>
   auto write(Call call) {

@@ -105,7 +105,19 @@ def test_changing_deadlines(db, clock):
     assert db.expire("k", 10) and db.ttl("k") == 10.0
     assert db.expire("k", clock.now() + timedelta(seconds=20)) and db.ttl("k") == 20.0
     assert db.touch("k", timedelta(seconds=30)) == b"v" and db.ttl("k") == 30.0
+    assert db.touch("k", clock.now() + timedelta(seconds=40)) == b"v" and db.ttl("k") == 40.0
+    with db.transaction():
+        assert db.touch("k", clock.now() + timedelta(seconds=50)) == b"v" and db.ttl("k") == 50.0
+    for call in (db.touch, db.expire):
+        for no_deadline in (None, lapse.KEEP, lapse.FOREVER):
+            with pytest.raises(TypeError, match="ttl: .* expected"):
+                call("k", no_deadline)
     assert db.persist("k") and db.ttl("k") is None
+    assert db.touch("k", clock.now() + timedelta(seconds=20)) == b"v" and db.ttl("k") is None
+    assert db.touch("none", clock.now() + timedelta(seconds=20)) is None
+    family = db.family("other")
+    family["k", 10] = "v"
+    assert family.touch("k", clock.now() + timedelta(seconds=20)) == b"v" and family.ttl("k") == 20.0
     assert not db.expire("none", 10) and db.touch("none", 10) is None and not db.persist("none")
 
 
