@@ -3,6 +3,7 @@
 #include <datetime.h>
 
 #include <cmath>
+#include <memory>
 
 #include "errors.h"
 
@@ -20,7 +21,7 @@ constexpr int64_t kSecondsPerDay = 86'400;
 constexpr double kEndOfMicros = 9.2e18;  // just below what int64_t holds
 
 // The two lifetimes that are neither a time nor a duration.
-class Named {
+class Named : public NeverWithoutInit {
  public:
   Named(const char* name, Lifetime lifetime) : name_(name), lifetime_(lifetime) {}
   const char* name() const { return name_; }
@@ -283,12 +284,16 @@ py::dict from_family_options(const FamilyOptions& options) {
   return policies;
 }
 
+void* NeverWithoutInit::operator new(size_t /*bytes*/) {
+  throw py::type_error("__init__ has not been called on this object");
+}
+
 void define_lifetimes(py::module_& module) {
-  py::class_<Named>(module, "NamedLifetime").def("__repr__", [](const Named& named) {
+  py::class_<Named, std::shared_ptr<Named>>(module, "NamedLifetime").def("__repr__", [](const Named& named) {
     return std::string("lapse.") + named.name();
   });
-  module.attr("KEEP") = py::cast(Named("KEEP", Lifetime::keep()));
-  module.attr("FOREVER") = py::cast(Named("FOREVER", Lifetime::forever()));
+  module.attr("KEEP") = py::cast(std::make_shared<Named>("KEEP", Lifetime::keep()));
+  module.attr("FOREVER") = py::cast(std::make_shared<Named>("FOREVER", Lifetime::forever()));
 }
 
 }  // namespace lapse::python

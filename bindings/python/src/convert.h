@@ -66,6 +66,16 @@ pybind11::object seconds_or_none(std::chrono::milliseconds left);
 FamilyOptions to_family_options(const pybind11::dict& policies, FamilyOptions options = {});
 pybind11::dict from_family_options(const FamilyOptions& options);
 
+// For classes that Python holds by shared_ptr. pybind11 would have a method of an object whose __init__ was never called
+// run on memory that nobody has written to; it asks this for that memory, and nobody else does.
+class NeverWithoutInit {
+ public:
+  static void* operator new(size_t bytes);
+  static void operator delete(void* memory) { ::operator delete(memory); }
+  // For std::make_shared.
+  static void* operator new(size_t /*bytes*/, void* place) noexcept { return place; }
+};
+
 // Declares KEEP and FOREVER.
 void define_lifetimes(pybind11::module_& module);
 

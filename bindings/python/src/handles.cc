@@ -410,14 +410,20 @@ void define_keyspace(py::module_& module) {
 
 // ------------------------------------------------------------------------------------------ the store
 
+struct HeldClock : public NeverWithoutInit {
+  explicit HeldClock(int64_t now_ms) : clock(now_ms) {}
+  ManualClock clock;
+};
+
 // A clock that a store was opened with stays for good: another handle on the same file may be following it.
 Clock* kept_for_good(py::handle given) {
-  if (!py::isinstance<ManualClock>(given))
+  if (!py::isinstance<HeldClock>(given))
     throw py::type_error(std::string("clock: ManualClock expected, not ") + Py_TYPE(given.ptr())->tp_name);
-  const auto clock = py::cast<std::shared_ptr<ManualClock>>(given);
-  static auto* const kept = new std::vector<std::shared_ptr<ManualClock>>;  // under the GIL
-  kept->push_back(clock);
-  return clock.get();
+  (void)py::cast<HeldClock&>(given);  // which says so if it was never initialised
+  const auto held = py::cast<std::shared_ptr<HeldClock>>(given);
+  static auto* const kept = new std::vector<std::shared_ptr<HeldClock>>;  // under the GIL
+  kept->push_back(held);
+  return &held->clock;
 }
 
 Durability to_durability(const std::string& name) {
@@ -679,17 +685,17 @@ void define_snapshot(py::module_& module) {
 }
 
 void define_clock(py::module_& module) {
-  py::class_<ManualClock, std::shared_ptr<ManualClock>>(module, "ManualClock")
+  py::class_<HeldClock, std::shared_ptr<HeldClock>>(module, "ManualClock")
       .def(py::init(
-          [](const py::object& now) { return std::make_shared<ManualClock>(to_moment_ms(now, "now")); }))
-      .def("_now_ms", &ManualClock::now_ms)
+          [](const py::object& now) { return std::make_shared<HeldClock>(to_moment_ms(now, "now")); }))
+      .def("_now_ms", [](HeldClock& self) { return self.clock.now_ms(); })
       .def(
-          "set", [](ManualClock& self, const py::object& when) { self.set(to_moment_ms(when, "when")); },
+          "set", [](HeldClock& self, const py::object& when) { self.clock.set(to_moment_ms(when, "when")); },
           py::arg("when"), "Sets it to a datetime, or to seconds since 1970.")
       .def(
           "advance",
-          [](ManualClock& self, const py::object& by) {
-            self.advance(to_duration(by, milliseconds(0), "by").count());
+          [](HeldClock& self, const py::object& by) {
+            self.clock.advance(to_duration(by, milliseconds(0), "by").count());
           },
           py::arg("by"), "Moves it on by seconds or a timedelta.");
 }

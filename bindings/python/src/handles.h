@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "convert.h"
 #include "open_store.h"
 
 namespace lapse::python {
@@ -23,7 +24,7 @@ struct Ground {
   std::shared_ptr<const Snapshot> snapshot;  // of a Snapshot handle, or of a read transaction
 };
 
-class ReaderHandle {
+class ReaderHandle : public NeverWithoutInit {
  public:
   virtual ~ReaderHandle() = default;
 

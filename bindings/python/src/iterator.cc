@@ -19,7 +19,7 @@ constexpr size_t kBatchBytes = 256 << 10;
 
 using Entries = std::deque<std::pair<std::string, std::string>>;
 
-class IteratorHandle final : public Dependent {
+class IteratorHandle final : public Dependent, public NeverWithoutInit {
  public:
   IteratorHandle(std::shared_ptr<OpenStore> store, Ground ground, Iterator iterator, bool reverse)
       : store_(std::move(store)),
@@ -217,7 +217,7 @@ py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::ha
   Self made = handle.read_on([&](const Reader& reader, const Ground& ground) -> Result<Self> {
     Result<Iterator> iterator = reader.iterate(options);
     if (!iterator.ok()) return iterator.status();
-    Self self(new IteratorHandle(store, ground, *std::move(iterator), reverse), release_without_gil);
+    Self self(::new IteratorHandle(store, ground, *std::move(iterator), reverse), release_without_gil);
     store->add(self);
     return self;
   });

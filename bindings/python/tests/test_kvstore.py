@@ -149,6 +149,20 @@ def test_column_families(kv):
         users.get("k")
 
 
+def test_an_object_whose_init_was_never_called_says_so(kv):
+    for kind, call in ((lapse.KVStore, lambda store: store.get("k")), (lapse.Store, lambda store: store.close()),
+                       (lapse.KVStore, lambda store: lapse.ColumnFamily(store, "f", "open", {})),
+                       (lapse.Store, len), (lapse.Family, lambda family: family.put("k", "v")),
+                       (lapse.Snapshot, lambda snapshot: snapshot.get("k")),
+                       (type(lapse.KEEP), lambda ttl: kv.put("k", "v", ttl)),
+                       (lapse.ManualClock, lambda clock: clock.advance(1)),
+                       (lapse.ManualClock, lambda clock: lapse.KVStore(clock=clock))):
+        with pytest.raises(TypeError, match="__init__"):
+            call(kind.__new__(kind))
+    with pytest.raises(RuntimeError):
+        next(lapse.Iterator.__new__(lapse.Iterator))
+
+
 def test_leaving_a_with_block_closes(kv, tmp_path):
     with kv.create_column_family("users") as users:
         users["k"] = "v"
