@@ -38,13 +38,13 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
     b'session' b'ada'
 
     `busy_timeout` is in milliseconds, and at least 50: single writes of other threads are waited for, their transactions
-    are a BusyError. `journal_mode`, `cache_size`, `page_size`, `wal_size_limit` and `full_mutex` have no meaning here, and
-    are accepted.
+    are a BusyError. `journal_mode`, `cache_size`, `page_size`, `wal_size_limit`, `allow_encrypted` and `full_mutex` have
+    no meaning here, and are accepted.
     """
 
     def __init__(self, path: Any = None, *, journal_mode: int = JOURNAL_WAL, sync_level: int = SYNC_NORMAL,
                  cache_size: int = 0, page_size: int = 0, read_only: int | bool = False, busy_timeout: int = 0,
-                 wal_size_limit: int = 0, full_mutex: int | bool = False,
+                 wal_size_limit: int = 0, allow_encrypted: int | bool = False, full_mutex: int | bool = False,
                  clock: ManualClock | None = None) -> None:
         if sync_level not in _DURABILITY:
             raise InvalidArgumentError(f"sync_level: SYNC_OFF, SYNC_NORMAL or SYNC_FULL expected, not {sync_level!r}")

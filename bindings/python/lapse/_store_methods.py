@@ -13,12 +13,15 @@ from . import _lapse
 from ._coordination import Lock, Throttle
 from ._keyspace import DictReading, ReaderMethods
 from ._types import Duration, Moment, to_datetime
+from .constants import CHECKPOINT_FULL, CHECKPOINT_PASSIVE, CHECKPOINT_RESTART, CHECKPOINT_TRUNCATE
 from .errors import Error, InvalidArgumentError
 
 if TYPE_CHECKING:
     _StoreBase = _lapse.Store
 else:
     _StoreBase = object
+
+_CHECKPOINT_MODES = (CHECKPOINT_PASSIVE, CHECKPOINT_FULL, CHECKPOINT_RESTART, CHECKPOINT_TRUNCATE)
 
 _open_stores: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -185,6 +188,8 @@ class StoreMethods(_StoreBase):
 
     def checkpoint(self, mode: int = 0) -> tuple[int, int]:
         """Brings everything from the journal into the tree, in every mode. How much is left there: (0, 0)."""
+        if mode not in _CHECKPOINT_MODES:
+            raise InvalidArgumentError(f"there is no checkpoint mode {mode!r}")
         self._checkpoint()
         return (0, 0)
 
@@ -194,3 +199,6 @@ class StoreMethods(_StoreBase):
 
     def vacuum(self, n_pages: int = 0) -> None:
         """Accepted, with nothing to do: free space is used again by itself. compact_to() gives it back."""
+        if n_pages < 0:
+            raise InvalidArgumentError(f"n_pages is {n_pages}: it cannot be negative")
+        self._check_open()

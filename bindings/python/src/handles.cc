@@ -475,6 +475,8 @@ StorePointer open(const std::optional<std::string>& path, const py::dict& given)
   return std::make_shared<StoreHandle>(OpenStore::open(path, options));
 }
 
+constexpr uint64_t kPageBytes = 4096;  // what db_pages counts in, as in C
+
 py::dict stats(StoreHandle& self) {
   const StoreStats stats = self.whole([](Store& store) { return Result<StoreStats>(store.stats()); });
   const Counters& counters = self.shared()->counters();
@@ -487,10 +489,12 @@ py::dict stats(StoreHandle& self) {
   dict["bytes_read"] = counters.bytes_read.load();
   dict["bytes_written"] = counters.bytes_written.load();
   dict["checkpoints"] = counters.checkpoints.load();
-  dict["commits"] = stats.commits;
-  dict["syncs"] = stats.syncs;
-  dict["ttl_expired"] = stats.expired_hidden;
-  dict["ttl_purged"] = stats.expired_removed;
+  dict["commits"] = stats.commits - counters.commits_before.load();
+  dict["wal_commits"] = dict["commits"];
+  dict["syncs"] = stats.syncs - counters.syncs_before.load();
+  dict["ttl_expired"] = stats.expired_hidden - counters.hidden_before.load();
+  dict["ttl_purged"] = stats.expired_removed - counters.removed_before.load();
+  dict["db_pages"] = (stats.file_bytes + kPageBytes - 1) / kPageBytes;
   dict["last_revision"] = stats.last_revision;
   dict["durable_revision"] = stats.durable_revision;
   dict["file_bytes"] = stats.file_bytes;
@@ -616,10 +620,17 @@ void define_store(py::module_& module) {
           "integrity_check",
           [](StoreHandle& self) { self.whole([](Store& store) { return store.verify(); }); },
           "Reads everything and checks it. CorruptError says what is wrong where.")
-      .def("stats", stats, "Counters of this handle and figures of the store.")
+      .def("stats", stats,
+           "What has been counted since this handle was opened, or since stats_reset(), and figures of the "
+           "store.")
       .def(
-          "stats_reset", [](StoreHandle& self) { self.usable()->counters().reset(); },
-          "Sets this handle's counters to zero.")
+          "stats_reset",
+          [](StoreHandle& self) {
+            const StoreStats now = self.whole([](Store& store) { return Result<StoreStats>(store.stats()); });
+            self.counters().reset(now);
+          },
+          "Lets all that stats() counts begin at zero again; what it measures stays.")
+      .def("_check_open", [](StoreHandle& self) { (void)self.usable(); })
       .def("_errmsg", [](StoreHandle& self) { return self.shared()->latest_error(); })
       .def("_now_ms",
            [](StoreHandle& self) {

@@ -112,10 +112,14 @@ void Use::end() {
   if (store_.closed()) store_.uses_.notify_all();
 }
 
-void Counters::reset() {
+void Counters::reset(const StoreStats& now) {
   for (auto* counter :
        {&puts, &gets, &deletes, &iterations, &errors, &bytes_read, &bytes_written, &commits, &checkpoints})
     counter->store(0);
+  commits_before = now.commits;
+  syncs_before = now.syncs;
+  hidden_before = now.expired_hidden;
+  removed_before = now.expired_removed;
 }
 
 std::shared_ptr<OpenStore> OpenStore::open(const std::optional<std::string>& path, Options options) {
@@ -130,7 +134,9 @@ OpenStore::OpenStore(Store store, std::chrono::milliseconds busy_timeout, Closed
     : opened_in_(fork_generation()),
       busy_timeout_(busy_timeout),
       closed_(std::move(closed)),
-      store_(std::move(store)) {}
+      store_(std::move(store)) {
+  counters_.reset(store_.stats());
+}
 
 void OpenStore::check_usable() const {
   if (fork_generation() != opened_in_)

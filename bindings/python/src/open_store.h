@@ -51,11 +51,13 @@ class Dependent {
 struct Counters {
   std::atomic<uint64_t> puts{0}, gets{0}, deletes{0}, iterations{0}, errors{0}, bytes_read{0},
       bytes_written{0}, commits{0}, checkpoints{0};
+  // What the store had counted when this handle began to.
+  std::atomic<uint64_t> commits_before{0}, syncs_before{0}, hidden_before{0}, removed_before{0};
 
   static void add(std::atomic<uint64_t>& counter, uint64_t by = 1) {
     counter.fetch_add(by, std::memory_order_relaxed);
   }
-  void reset();
+  void reset(const StoreStats& now);
 };
 
 // A number for the asyncio task that is running, or 0. REQUIRES: the GIL

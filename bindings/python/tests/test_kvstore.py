@@ -234,7 +234,8 @@ def test_an_expired_key_met_in_a_transaction_does_not_commit_it(kv, clock):
 
 def test_maintenance(tmp_path):
     with lapse.KVStore(tmp_path / "a.db", sync_level=lapse.SYNC_FULL, cache_size=10, page_size=4096,
-                       journal_mode=lapse.JOURNAL_DELETE, wal_size_limit=5, busy_timeout=100) as kv:
+                       journal_mode=lapse.JOURNAL_DELETE, wal_size_limit=5, busy_timeout=100,
+                       allow_encrypted=0, full_mutex=1) as kv:
         kv["k"] = "value"
         kv["k"], kv.get("none")
         kv.sync()
@@ -245,8 +246,38 @@ def test_maintenance(tmp_path):
         stats = kv.stats()
         assert (stats["puts"], stats["gets"], stats["deletes"], stats["errors"]) == (1, 2, 0, 0)
         assert stats["bytes_written"] == 6 and stats["bytes_read"] == 5 and stats["checkpoints"] == 1
+        assert stats["wal_commits"] == stats["commits"] == 1 and stats["db_pages"] == stats["file_bytes"] / 4096 > 0
         kv.stats_reset()
         assert kv.stats()["puts"] == 0
+
+
+def test_stats_reset_zeroes_all_that_is_counted(kv, clock):
+    kv.put("k", "v", ttl=1)
+    clock.advance(1)
+    kv.get("k"), kv.sync(), kv.checkpoint(), list(kv)
+    with pytest.raises(lapse.Error):
+        kv.drop_column_family("nobody")
+    counted = ("puts", "gets", "errors", "bytes_written", "commits", "wal_commits", "checkpoints", "ttl_expired")
+    stats = kv.stats()
+    assert all(stats[name] > 0 for name in counted)
+    kv.stats_reset()
+    stats = kv.stats()
+    for name in (*counted, "deletes", "iterations", "bytes_read", "syncs", "ttl_purged"):
+        assert stats[name] == 0, name
+    kv["k"] = "v"
+    assert kv.stats()["wal_commits"] == 1
+
+
+def test_maintenance_checks_its_arguments(kv):
+    for mode in (-1, 4, "full"):
+        with pytest.raises(lapse.InvalidArgumentError, match="mode"):
+            kv.checkpoint(mode)
+    with pytest.raises(lapse.InvalidArgumentError, match="n_pages"):
+        kv.vacuum(-1)
+    kv.close()
+    for call in (kv.vacuum, kv.checkpoint):
+        with pytest.raises(lapse.UnavailableError):
+            call()
 
 
 def test_errmsg_says_what_happened(kv):
