@@ -21,7 +21,8 @@ class Store(KeyspaceMethods, DictReading, StoreMethods, _lapse.Store):
         self._opened()
 
     def family(self, name: str, *, create: bool = True, **policies: Any) -> Family:
-        """The family `name`, made with these policies if there is none; one that is there keeps its own.
+        """The family `name`, made with these policies if there is none. InvalidArgumentError if it is there with others:
+        open it without them, and change them by configure().
 
         >>> db = lapse.open()
         >>> codes = db.family("codes", default_ttl=300, require_ttl=True)
@@ -92,8 +93,8 @@ def open(path: Any = None, *, create: bool = True, read_only: bool = False, dura
 
     `durability`: "full" survives a power cut, "normal" kill -9, with a sync each `sync_interval`; "none" as that,
     without the interval. `busy_timeout`: how long a write waits for another thread's transaction; None, as long as it
-    takes. `history` and further policies, as family() takes them, are for the default family of a store that is being
-    created. NotFoundError, BusyError, CorruptError and Error say what is in the way.
+    takes. `history` and further policies, as family() takes them, are what the default family of a new store gets; a store that
+    has others is an InvalidArgumentError: open it without them, and change them by configure(). NotFoundError, BusyError, CorruptError and Error say what is in the way.
     """
     if history is not None:
         policies["history"] = history

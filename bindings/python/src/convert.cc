@@ -284,6 +284,24 @@ py::dict from_family_options(const FamilyOptions& options) {
   return policies;
 }
 
+void check_policies(const std::string& family, const py::dict& asked, const FamilyOptions& present) {
+  const py::dict has = from_family_options(present);
+  const py::dict would_have = from_family_options(to_family_options(asked, present));
+  std::string differences;
+  std::string change;
+  for (const auto& [name, value] : asked) {
+    if (has[name].equal(would_have[name])) continue;
+    const std::string policy = py::cast<std::string>(name) + "=";
+    differences += (differences.empty() ? "" : ", ") + policy + std::string(py::repr(has[name]));
+    change += ", " + policy + std::string(py::repr(value));
+  }
+  if (differences.empty()) return;
+  throw StatusError(StatusCode::kInvalidArgument,
+                    "the family '" + family + "' is there already, with " + differences +
+                        "; open it without these policies, and change them by configure('" + family + "'" +
+                        change + ")");
+}
+
 void* NeverWithoutInit::operator new(size_t /*bytes*/) {
   throw py::type_error("__init__ has not been called on this object");
 }

@@ -65,6 +65,8 @@ pybind11::object seconds_or_none(std::chrono::milliseconds left);
 // From keywords: counted, revisions, default_ttl, max_ttl, require_ttl, jitter_percent, history.
 FamilyOptions to_family_options(const pybind11::dict& policies, FamilyOptions options = {});
 pybind11::dict from_family_options(const FamilyOptions& options);
+// Throws kInvalidArgument if one of the policies that are asked for is another than the family has.
+void check_policies(const std::string& family, const pybind11::dict& asked, const FamilyOptions& present);
 
 // For classes that Python holds by shared_ptr. pybind11 would have a method of an object whose __init__ was never called
 // run on memory that nobody has written to; it asks this for that memory, and nobody else does.

@@ -471,8 +471,15 @@ Options to_options(const py::dict& given) {
 
 StorePointer open(const std::optional<std::string>& path, const py::dict& given) {
   const Options options = to_options(given);
-  const py::gil_scoped_release release;
-  return std::make_shared<StoreHandle>(OpenStore::open(path, options));
+  StorePointer handle;
+  {
+    const py::gil_scoped_release release;
+    handle = std::make_shared<StoreHandle>(OpenStore::open(path, options));
+  }
+  if (given.contains("policies"))
+    check_policies("default", given["policies"],
+                   handle->read([](const Reader& reader) { return reader.family_options(); }));
+  return handle;
 }
 
 constexpr uint64_t kPageBytes = 4096;  // what db_pages counts in, as in C
@@ -676,7 +683,11 @@ std::shared_ptr<FamilyHandle> family(StoreHandle& store, const py::object& calle
   Family found = mode == "open" || (mode == "either" && is_there(store, name)) ? store.read_families(open)
                  : mode == "create"                                            ? store.write_families(create)
                                     : store.write_families(find_or_create);
-  return std::make_shared<FamilyHandle>(store.usable(), std::move(found));
+  auto handle = std::make_shared<FamilyHandle>(store.usable(), std::move(found));
+  if (mode == "either" && !policies.empty())
+    check_policies(name, policies,
+                   handle->read([](const Reader& reader) { return reader.family_options(); }));
+  return handle;
 }
 
 void define_family(py::module_& module) {

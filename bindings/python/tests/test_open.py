@@ -300,6 +300,33 @@ def test_policies(db):
         db.family("x", create=False)
 
 
+def test_other_policies_than_it_has_are_refused(db):
+    db.family("codes", default_ttl=300, history=3)
+    same = db.family("codes", default_ttl=timedelta(minutes=5))
+    assert same.policies == db.family("codes").policies
+    with pytest.raises(lapse.InvalidArgumentError, match=r"default_ttl=300\.0, counted=False; .*"
+                       r"configure\('codes', default_ttl=60, counted=True\)"):
+        db.family("codes", default_ttl=60, history=3, counted=True)
+    with db.transaction():
+        db.family("new", counted=True)
+        with pytest.raises(lapse.InvalidArgumentError, match="counted=True"):
+            db.family("new", counted=False)
+    db.configure("codes", default_ttl=60, counted=True)
+    db.family("codes", default_ttl=60, history=3, counted=True)
+
+
+def test_opening_with_other_policies_than_it_has_is_refused(tmp_path):
+    path = tmp_path / "a.db"
+    lapse.open(path, history=10).close()
+    lapse.open(path, history=10).close()
+    with pytest.raises(lapse.InvalidArgumentError, match=r"history=\(10, None\); .*configure\('default', history=20\)"):
+        lapse.open(path, history=20)
+    with lapse.open(path) as db:  # nothing was left open
+        assert db.policies["history"] == (10, None)
+        db.configure(history=20)
+    lapse.open(path, history=20).close()
+
+
 def test_expiring_and_forecast(db, clock):
     for i in range(3):
         db.put(f"k{i}", "v", ttl=10 * (i + 1))
