@@ -3,10 +3,11 @@ the C++ classes, which it is mixed into: get, put, delete, exists, ttl, incr and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator as Iterates, Mapping, TypeVar
+import operator
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator as Iterates, Mapping
 
 from . import _lapse
-from ._memoize import memoizer
+from ._memoize import Memoizer, memoizer
 from ._types import (BytesLike, Duration, Entry, Expiring, Moment, Revision, Ttl, entry_of, revision_of,
                      to_datetime_or_none)
 from .errors import NotFoundError
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     _KeyspaceBase = _lapse.Keyspace
 else:
     _ReaderBase = _KeyspaceBase = object
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MISSING: Any = object()
 
@@ -146,15 +145,16 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
         >>> db.get_many(["a", "b", "c"])
         [b'1', b'2', None]
         """
-        self._put_many(list(other.items() if isinstance(other, Mapping) else map(tuple, other)), ttl)
+        pairs: Iterable[Any] = other.items() if isinstance(other, Mapping) else other
+        self._put_many([tuple(pair) for pair in pairs], ttl)
 
     def swap(self, key: BytesLike, value: BytesLike, ttl: Ttl = None) -> bytes | None:
         """Writes, and gives the value before."""
         return self._get_and_set(key, value, ttl)
 
-    def memoize(self, ttl: Ttl = None, *, name: str | None = None, key: Callable[..., BytesLike] | None = None,
-                dumps: Callable[[Any], BytesLike] | None = None,
-                loads: Callable[[bytes], Any] | None = None) -> Callable[[Function], Function]:
+    def memoize(self, ttl: Ttl = None, *, name: str | None = None, key: Callable[..., str | bytes] | None = None,
+                dumps: Callable[[Any], str | bytes] | None = None,
+                loads: Callable[[bytes], Any] | None = None) -> Memoizer:
         """Keeps what a function returns, for `ttl`, by its arguments. Threads that miss together wait for one of them
         to run it; if it raises, nothing is kept and they all get the exception. A thread that is in a transaction, or
         in a memoized function already, does not wait: it runs the function itself.
@@ -200,10 +200,11 @@ class _View:
         self._which = which
 
     def __len__(self) -> int:
-        return self._keyspace.count()
+        return int(self._keyspace.count())
 
     def _over(self, pairs: Iterates[tuple[bytes, bytes]]) -> Iterates[Any]:
-        return pairs if self._which is None else (pair[self._which] for pair in pairs)
+        which = self._which
+        return pairs if which is None else map(operator.itemgetter(which), pairs)
 
     def __iter__(self) -> Iterates[Any]:
         return self._over(self._keyspace._iterate())

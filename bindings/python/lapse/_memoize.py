@@ -6,10 +6,35 @@ import functools
 import inspect
 import json
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, ParamSpec, Protocol, TypeVar
 
 from . import _lapse
 from .errors import InvalidArgumentError
+
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
+
+
+class Memoized(Protocol[P, R_co]):
+    """What memoize makes of a function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """The function's result, kept or new."""
+
+    def key(self, *args: P.args, **kwargs: P.kwargs) -> bytes:
+        """The key that its result is kept under."""
+
+    def forget(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Drops what is kept. Whether there was anything."""
+
+
+class Memoizer(Protocol):
+    """What memoize() gives: the decorator."""
+
+    def __call__(self, function: Callable[P, R]) -> Memoized[P, R]:
+        """The function, memoized."""
 
 
 class _Flight:
@@ -81,7 +106,7 @@ def _name_of(function: Any) -> str:
 
 
 def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] | None,
-             dumps: Callable[[Any], Any] | None, loads: Callable[[bytes], Any] | None) -> Callable[[Any], Any]:
+             dumps: Callable[[Any], Any] | None, loads: Callable[[bytes], Any] | None) -> Memoizer:
     if callable(ttl):
         raise TypeError("write @db.memoize(), with parentheses")
     encode = dumps or functools.partial(json.dumps, separators=(",", ":"))
@@ -129,10 +154,8 @@ def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] 
                 if stored is not None:
                     return decode(stored)
                 with guard:
-                    flight = flights.get(at)
-                    own = flight is None
-                    if own:
-                        flight = flights[at] = _Flight()
+                    own = at not in flights
+                    flight = flights.setdefault(at, _Flight())
                 if own:
                     return run(flight, at, args, kwargs)
                 if _must_not_wait():
