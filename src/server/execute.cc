@@ -289,9 +289,12 @@ void Server::run(Call& call) {
 }
 
 Status Server::attempt(Call& call) {
-  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
+  const bool is_shown = monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0;
+  const bool has_commands = call.command.name == "exec";  // which are shown before it, as Redis has it
+  if (is_shown && !has_commands) feed_monitors(call);
   LAPSE_TRY(expire_arguments(call));
   LAPSE_TRY(call.command.run(call));
+  if (is_shown && has_commands) feed_monitors(call);
   send_events();
   return {};
 }
@@ -329,6 +332,17 @@ Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) 
   return {};
 }
 
+namespace {
+
+// Users and passwords are not for those who look on.
+bool is_secret(const Call& call, size_t i) {
+  if (call.command.name == "auth") return i > 0;
+  if (call.command.name != "hello") return false;
+  return (i >= 1 && same_word(call[i - 1], "AUTH")) || (i >= 2 && same_word(call[i - 2], "AUTH"));
+}
+
+}  // namespace
+
 // 1700000000.123456 [0 127.0.0.1:5555] "set" "key" "value"
 void Server::feed_monitors(const Call& call) {
   char at[48];
@@ -336,7 +350,8 @@ void Server::feed_monitors(const Call& call) {
                 static_cast<long long>(now_ms() % 1000 * 1000));
   std::string line =
       std::string(at) + " [" + databases_->label(call.session.db) + " " + call.session.address + "]";
-  for (const std::string_view argument : call.arguments) line += " " + quoted(argument);
+  for (size_t i = 0; i < call.size(); ++i)
+    line += " " + quoted(is_secret(call, i) ? std::string_view("(redacted)") : call[i]);
   std::string bytes;
   resp::ReplyWriter(&bytes, 2).simple(line);
   for (const auto& [id, session] : sessions_) {

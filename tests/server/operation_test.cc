@@ -85,6 +85,21 @@ TEST_F(OperationCommands, SaveIsNotForTransactions) {
   EXPECT_EQ("(error) ERR Command not allowed inside a transaction", client_("SAVE"));
 }
 
+TEST_F(OperationCommands, MonitorShowsExecBehindItsCommandsAndNoPasswords) {
+  other_("MONITOR");
+  client_("MULTI");
+  client_("SET key value");
+  client_("EXEC");
+  client_("HELLO 2 AUTH default secret");
+  client_("AUTH secret");
+  std::vector<std::string> shown;
+  for (const std::string& line : other_.receive_all()) shown.push_back(line.substr(line.find(']') + 2));
+  EXPECT_EQ((std::vector<std::string>{"\"MULTI\"", "\"SET\" \"key\" \"value\"", "\"EXEC\"",
+                                      "\"HELLO\" \"2\" \"AUTH\" \"(redacted)\" \"(redacted)\"",
+                                      "\"AUTH\" \"(redacted)\""}),
+            shown);
+}
+
 TEST_F(OperationCommands, MonitorShowsCommandsOfOthers) {
   EXPECT_EQ("OK", other_("MONITOR"));
   client_("SELECT 2");
@@ -93,7 +108,8 @@ TEST_F(OperationCommands, MonitorShowsCommandsOfOthers) {
   client_("CONFIG GET port");
   client_("AUTH secret");
   EXPECT_EQ((Lines{"1700000000.000000 [0 127.0.0.1:5555] \"SELECT\" \"2\"",
-                   "1700000000.005000 [2 127.0.0.1:5555] \"SET\" \"key\" \"two words\\n\""}),
+                   "1700000000.005000 [2 127.0.0.1:5555] \"SET\" \"key\" \"two words\\n\"",
+                   "1700000000.005000 [2 127.0.0.1:5555] \"AUTH\" \"(redacted)\""}),
             other_.receive_all());
   EXPECT_EQ("RESET", other_("RESET"));
   other_.receive_all();  // RESET itself

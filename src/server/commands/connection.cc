@@ -137,7 +137,7 @@ constexpr uint32_t kAnyTime = kNoAuth | kFast | kLoading | kStale;
 constexpr Command kCommands[] = {
     {"auth",
      -2,
-     kAnyTime | kNoScript | kSkipMonitor | kSkipSlowlog,
+     kAnyTime | kNoScript | kSkipSlowlog,
      {},
      "connection",
      "1.0.0",
@@ -146,7 +146,7 @@ constexpr Command kCommands[] = {
     {"echo", 2, kFast | kLoading | kStale, {}, "connection", "1.0.0", "Returns the given string.", echo},
     {"hello",
      -1,
-     kAnyTime | kNoScript | kSkipMonitor | kSkipSlowlog,
+     kAnyTime | kNoScript | kSkipSlowlog,
      {},
      "connection",
      "6.0.0",
