@@ -63,8 +63,8 @@ TEST_F(StringEvents, OfRemovals) {
 }
 
 TEST_F(StringEvents, OfDeadlinesThatHavePassed) {
-  EXPECT_EQ("del text", events_of("SET text value EXAT 1"));
-  EXPECT_EQ("", events_of("SET absent value EXAT 1"));
+  EXPECT_EQ("set text, expire text, expired text", events_of("SET text value EXAT 1"));
+  EXPECT_EQ("new absent, set absent, expire absent, expired absent", events_of("SET absent value EXAT 1"));
   EXPECT_EQ("del number", events_of("GETEX number PXAT 1"));
   EXPECT_EQ("del brief", events_of("MSETEX 2 brief 1 absent 2 PXAT 1"));
 }

@@ -7,6 +7,7 @@
 #include "server/commands/condition.h"
 #include "server/commands/lifetime_options.h"
 #include "server/commands/values.h"
+#include "server/server.h"
 #include "server/text.h"
 
 namespace lapse::server {
@@ -44,7 +45,21 @@ Result<SetOptions> parse_set(const Call& call) {
   return options;
 }
 
+// As Redis 7 has it: the key is set, gets its deadline, and expires by it.
+Status set_in_the_past(const Call& call) {
+  LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
+  LAPSE_TRY(tell_if_new(call, call[1]));
+  LAPSE_TRY(keys->erase(call[1]));
+  call.changed(kString, "set", call[1]);
+  call.told(kGeneric, "expire", call[1]);
+  call.told(kExpired, "expired", call[1]);
+  call.server.expired_keys().add(call.session.db, call[1]);
+  call.server.count_expired(1, /*by_purge=*/false);
+  return {};
+}
+
 Status put(const Call& call, const SetOptions& options) {
+  if (options.deadline_ms && *options.deadline_ms <= call.now_ms()) return set_in_the_past(call);
   if (options.deadline_ms) return set_until(call, call[1], call[2], *options.deadline_ms);
   return write_value(call, call[1], call[2], options.keeps_ttl ? Lifetime::keep() : Lifetime(), "set");
 }
