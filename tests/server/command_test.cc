@@ -106,6 +106,12 @@ TEST_F(CommandCommands, GetkeysFindsTheKeysOfACall) {
   EXPECT_EQ("1) \"a\"\n2) \"c\"", client_("COMMAND GETKEYS MSETEX 2 a b c d EX 10"));
   EXPECT_EQ("(error) ERR Invalid arguments specified for command", client_("COMMAND GETKEYS MSETEX x a b"));
   EXPECT_EQ("1) 1) \"a\"\n   2) 1) RO\n      2) access", client_("COMMAND GETKEYSANDFLAGS GET a"));
+  EXPECT_EQ("1) 1) \"a\"\n   2) 1) OW\n      2) update", client_("COMMAND GETKEYSANDFLAGS SET a b"));
+  EXPECT_EQ("1) 1) \"a\"\n   2) 1) RW\n      2) access\n      3) update",
+            client_("COMMAND GETKEYSANDFLAGS SET a b GET"));
+  EXPECT_EQ("1) 1) \"a\"\n   2) 1) RM\n      2) delete", client_("COMMAND GETKEYSANDFLAGS DEL a"));
+  EXPECT_EQ("1) 1) \"a\"\n   2) 1) RO\n      2) access\n2) 1) \"b\"\n   2) 1) OW\n      2) update",
+            client_("COMMAND GETKEYSANDFLAGS COPY a b"));
   EXPECT_EQ("(error) ERR The command has no key arguments", client_("COMMAND GETKEYS PING"));
   EXPECT_EQ("(error) ERR Invalid command specified", client_("COMMAND GETKEYS nosuch"));
   EXPECT_EQ("(error) ERR Invalid number of arguments specified for command",

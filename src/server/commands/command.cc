@@ -80,6 +80,62 @@ Words key_flags_of(const Command& command) {
   return {"RO", "access"};
 }
 
+// What Redis says that a command does to its keys, where that is not what most commands do.
+struct KeyUse {
+  std::string_view command;
+  Words first;
+  Words others = {};  // none: as the first
+};
+
+const std::vector<KeyUse>& special_key_uses() {
+  static const std::vector<KeyUse> kUses = {
+      {"append", {"RW", "insert"}},
+      {"copy", {"RO", "access"}, {"OW", "update"}},
+      {"del", {"RM", "delete"}},
+      {"exists", {"RO"}},
+      {"expire", {"RW", "update"}},
+      {"expireat", {"RW", "update"}},
+      {"getdel", {"RW", "access", "delete"}},
+      {"memory|usage", {"RO"}},
+      {"mset", {"OW", "update"}},
+      {"msetnx", {"OW", "insert"}},
+      {"object|encoding", {"RO"}},
+      {"object|freq", {"RO"}},
+      {"object|idletime", {"RO"}},
+      {"object|refcount", {"RO"}},
+      {"persist", {"RW", "update"}},
+      {"pexpire", {"RW", "update"}},
+      {"pexpireat", {"RW", "update"}},
+      {"psetex", {"OW", "update"}},
+      {"rename", {"RW", "access", "delete"}, {"OW", "update"}},
+      {"renamenx", {"RW", "access", "delete"}, {"OW", "insert"}},
+      {"restore", {"OW", "update"}},
+      {"set", {"OW", "update"}},
+      {"setex", {"OW", "update"}},
+      {"setnx", {"OW", "insert"}},
+      {"setrange", {"RW", "update"}},
+      {"strlen", {"RO"}},
+      {"touch", {"RO"}},
+      {"type", {"RO"}},
+      {"unlink", {"RM", "delete"}},
+      {"watch", {"RO"}},
+  };
+  return kUses;
+}
+
+// Of one call. SET reads the key only if it is told to.
+Words key_flags_of(const Command& command, std::span<const std::string_view> arguments, bool is_first) {
+  if (command.name == "set" && std::any_of(arguments.begin() + 3, arguments.end(), [](std::string_view word) {
+        return same_word(word, "GET");
+      })) {
+    return key_flags_of(command);
+  }
+  for (const KeyUse& use : special_key_uses()) {
+    if (use.command == command.name) return is_first || use.others.empty() ? use.first : use.others;
+  }
+  return key_flags_of(command);
+}
+
 void reply_set(Call& call, const Words& words) {
   call.reply.set(words.size());
   for (const std::string_view word : words) call.reply.simple(word);
@@ -305,10 +361,10 @@ Status getkeys(Call& call) {
 Status getkeysandflags(Call& call) {
   LAPSE_TRY_ASSIGN(const KeysOfCall found, find_keys(call));
   call.reply.array(found.keys.size());
-  for (const std::string_view key : found.keys) {
+  for (size_t i = 0; i < found.keys.size(); ++i) {
     call.reply.array(2);
-    call.reply.bulk(key);
-    reply_set(call, key_flags_of(*found.command));
+    call.reply.bulk(found.keys[i]);
+    reply_set(call, key_flags_of(*found.command, call.arguments.subspan(2), i == 0));
   }
   return {};
 }
