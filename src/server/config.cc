@@ -206,7 +206,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"appendfsync", false, "always, everysec or no: what durability is called in Redis", set_durability,
      get_appendfsync},
     fixed("appendonly", "yes"),
-    {"bind", false, "addresses to listen on; a dash before one: if the machine has it", set_bind, get_bind,
+    {"bind", false, "addresses to listen on; a dash before one: if the machine has it; *: all", set_bind, get_bind,
      true},
     bytes<&Config::buffer_bytes, 64 << 10>("buffer-bytes", false,
                                            "commits held in memory before they go into the tree"),

@@ -98,6 +98,21 @@ Status clear_way(const std::string& path, const sockaddr_un& address) {
   return {};
 }
 
+// With a star for all addresses of a kind, or of both: IPv6 if the machine has it.
+std::vector<std::string> every_address(const std::vector<std::string>& bind) {
+  std::vector<std::string> addresses;
+  for (const std::string& address : bind) {
+    if (address == "*" || address == "-*") {
+      addresses.insert(addresses.end(), {"0.0.0.0", "-::"});
+    } else if (address.ends_with("::*")) {
+      addresses.push_back(address.substr(0, address.size() - 1));
+    } else {
+      addresses.push_back(address);
+    }
+  }
+  return addresses;
+}
+
 void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
 
 }  // namespace
@@ -125,7 +140,7 @@ Result<std::unique_ptr<Network>> Network::listen(Server* server) {
   provide_files(&server->config());
   const Config& config = server->config();
   if (config.port != 0) {
-    for (const std::string& address : config.bind) {
+    for (const std::string& address : every_address(config.bind)) {
       const bool optional = address.starts_with('-');  // as Redis has it: not every machine has IPv6
       const Status status = network->listen_tcp(optional ? address.substr(1) : address);
       if (!status.ok() && !optional) return status;
@@ -144,7 +159,7 @@ Status Network::listen_tcp(const std::string& address) {
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const std::string port = std::to_string(server_->config().port);
-  if (const int error = getaddrinfo(address == "*" ? nullptr : address.c_str(), port.c_str(), &hints, &found);
+  if (const int error = getaddrinfo(address.c_str(), port.c_str(), &hints, &found);
       error != 0) {
     return {StatusCode::kInvalidArgument, "bind " + address + ": " + gai_strerror(error)};
   }

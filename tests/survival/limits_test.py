@@ -159,6 +159,25 @@ class Limits(unittest.TestCase):
         self.assertEqual(0, server.terminate()[0])
         self.assertTrue(os.path.exists(path))
 
+    def test_a_star_is_every_address(self):
+        for bind in (["*"], ["127.0.0.1", "-::*"]):
+            server = self.serve("--bind", *bind, "--requirepass", "secret")
+            self.assertEqual("-NOAUTH Authentication required.", self.client(server)("GET", "key"))
+            if self.has_ipv6():
+                with socket.create_connection(("::1", server.port)) as six:
+                    six.sendall(b"GET key\r\n")
+                    self.assertEqual(b"-NOAUTH Authentication required.\r\n", six.recv(100))
+            server.terminate()
+
+    @staticmethod
+    def has_ipv6():
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+                return True
+        except OSError:
+            return False
+
     def test_no_public_address_without_a_password(self):
         with self.assertRaises(RuntimeError):
             self.serve("--bind", "0.0.0.0")
