@@ -116,6 +116,28 @@ Status set_protected_mode(Config* config, std::string_view text) {
 
 std::string get_protected_mode(const Config& config) { return config.protected_mode ? "yes" : "no"; }
 
+Status set_debug(Config* config, std::string_view text) {
+  if (same_word(text, "no")) {
+    config->debug_from = DebugFrom::kNobody;
+  } else if (same_word(text, "local")) {
+    config->debug_from = DebugFrom::kLocal;
+  } else if (same_word(text, "yes")) {
+    config->debug_from = DebugFrom::kAnyone;
+  } else {
+    return must_be("one of the following: no, yes, local");
+  }
+  return {};
+}
+
+std::string get_debug(const Config& config) {
+  switch (config.debug_from) {
+    case DebugFrom::kNobody: return "no";
+    case DebugFrom::kLocal: return "local";
+    case DebugFrom::kAnyone: break;
+  }
+  return "yes";
+}
+
 struct DurabilityName {
   std::string_view redis;
   std::string_view own;
@@ -218,6 +240,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     integer<&Config::databases, 1, 1'024>("databases", false, "how many databases SELECT knows by number"),
     {"durability", false, "full (sync at each commit), normal (each second), none", set_durability,
      get_durability},
+    {"enable-debug-command", false, "no, yes or local: whose DEBUG is obeyed", set_debug, get_debug},
     {"file", false, "the store; empty: in memory", set_text<&Config::file>, get_text<&Config::file>},
     integer<&Config::half_command_timeout_seconds, 0, 1L << 31>(
         "half-command-timeout", true, "seconds that a client may take to send the rest of a command; 0: any"),

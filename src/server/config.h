@@ -27,6 +27,9 @@ struct OutputLimit {
   bool operator==(const OutputLimit&) const = default;
 };
 
+// Whose DEBUG is obeyed.
+enum class DebugFrom { kNobody, kLocal, kAnyone };
+
 struct Config {
   std::string file = "lapse.db";  // "": in memory
   std::vector<std::string> bind = {"127.0.0.1", "-::1"};
@@ -57,6 +60,8 @@ struct Config {
   int64_t slowlog_max_len = 128;
   int64_t latency_threshold_ms = 0;
   int64_t max_scan_cursors = 4'096;
+
+  DebugFrom debug_from = DebugFrom::kLocal;
 
   std::string config_file;  // where it was read from; "": nowhere
 };

@@ -55,6 +55,7 @@ const std::map<std::string, std::pair<std::string, std::string>>& samples() {
       {"client-query-buffer-limit", {"2mb", "2097152"}},
       {"databases", {"3", "3"}},
       {"durability", {"none", "none"}},
+      {"enable-debug-command", {"Yes", "yes"}},
       {"file", {"my store.db", "my store.db"}},
       {"half-command-timeout", {"7", "7"}},
       {"latency-monitor-threshold", {"8", "8"}},

@@ -45,6 +45,12 @@ Status unknown_subcommand(const Command& parent, std::string_view name) {
 // not be reached.
 bool is_http(std::string_view name) { return same_word(name, "post") || same_word(name, "host:"); }
 
+bool may_debug(const Session& session, DebugFrom from) {
+  if (from != DebugFrom::kLocal) return from == DebugFrom::kAnyone;
+  return session.address == "unix" || session.address.starts_with("127.") ||
+         session.address.starts_with("[::1]");
+}
+
 bool fits_arity(const Command& command, size_t arguments) {
   const auto count = static_cast<int>(arguments);
   return command.arity >= 0 ? count == command.arity : count >= -command.arity;
@@ -240,6 +246,12 @@ void Server::finish_reply(Session* session, bool pushed) {
 Status Server::check(const Session& session, const Command& command) const {
   if (!session.authenticated && (command.flags & kNoAuth) == 0)
     return refuse("NOAUTH Authentication required.");
+  if (command.name.starts_with("debug|") && !may_debug(session, config_.debug_from)) {
+    return refuse(
+        "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it "
+        "from a local connection, otherwise you need to set this option in the configuration file, and then "
+        "restart the server.");
+  }
   if (session.queue.open && (command.flags & kNoMulti) != 0)
     return refuse("ERR Command not allowed inside a transaction");
   if (session.subscribed() && session.protocol == 2 && (command.flags & kWhileSubscribed) == 0) {

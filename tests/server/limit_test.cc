@@ -322,6 +322,20 @@ TEST(Limits, BrowsersAreShownTheDoor) {
   EXPECT_EQ("(nil)", other("GET key"));
 }
 
+TEST(Limits, DebugIsForThoseOnTheSameMachineUnlessTheConfigSaysOtherwise) {
+  const auto debug = [](DebugFrom from, const std::string& address) {
+    TestServer server(config_with([&](Config& config) { config.debug_from = from; }));
+    TestClient client(server);
+    client.session()->address = address;
+    return client("DEBUG SLEEP 0");
+  };
+  for (const std::string address : {"127.0.0.1:5555", "[::1]:5555", "unix"})
+    EXPECT_EQ("OK", debug(DebugFrom::kLocal, address));
+  EXPECT_TRUE(debug(DebugFrom::kLocal, "10.0.0.1:5555").starts_with("(error) ERR DEBUG command not allowed."));
+  EXPECT_TRUE(debug(DebugFrom::kNobody, "unix").starts_with("(error) ERR DEBUG command not allowed."));
+  EXPECT_EQ("OK", debug(DebugFrom::kAnyone, "10.0.0.1:5555"));
+}
+
 TEST(Limits, NoPublicAddressWithoutAPassword) {
   const auto check = [](std::string address, std::string password) {
     Config config;
