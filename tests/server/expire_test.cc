@@ -96,6 +96,10 @@ TEST_F(ExpireCommands, RefusesWhatMakesNoSense) {
   client_("SET key value");
   EXPECT_EQ("(error) ERR value is not an integer or out of range", client_("EXPIRE key soon"));
   EXPECT_EQ("(error) ERR invalid expire time in 'expire' command", client_("EXPIRE key 9223372036854775807"));
+  EXPECT_EQ("(error) ERR invalid expire time in 'pexpireat' command",
+            client_("PEXPIREAT key 9223372036854775807"));
+  EXPECT_EQ("(error) ERR invalid expire time in 'set' command",
+            client_("SET key value PXAT 9223372036854775807"));
   EXPECT_EQ("(error) ERR invalid expire time in 'pexpire' command",
             client_("PEXPIRE key 9223372036854775807"));
   EXPECT_EQ("(error) ERR invalid expire time in 'expireat' command",

@@ -29,6 +29,7 @@ Result<int64_t> to_deadline_ms(const Call& call, std::string_view number, TimeUn
     if (ms > kMax - call.now_ms()) return invalid_expire_time(call);
     ms += call.now_ms();
   }
+  if (ms == kNever) return invalid_expire_time(call);  // the store's word for a key that stays
   return ms;
 }
 
