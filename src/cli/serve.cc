@@ -57,6 +57,7 @@ int serve(std::span<const std::string_view> arguments) {
   }
   const Result<server::Config> config = server::read_command_line(arguments);
   if (!config.ok()) return fail(config.status(), 2);
+  for (const std::string& warning : config->warnings) std::cerr << "lapse: " << warning << "\n";
   ignore_hangups();
   leave_signals_to_the_loop();
   auto opened = server::Server::open(*config);

@@ -228,8 +228,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"appendfsync", false, "always, everysec or no: what durability is called in Redis", set_durability,
      get_appendfsync},
     fixed("appendonly", "yes"),
-    {"bind", false, "addresses to listen on; a dash before one: if the machine has it; *: all", set_bind, get_bind,
-     true},
+    {"bind", false, "addresses to listen on; a dash before one: if the machine has it; *: all", set_bind,
+     get_bind, true},
     bytes<&Config::buffer_bytes, 64 << 10>("buffer-bytes", false,
                                            "commits held in memory before they go into the tree"),
     {"client-output-buffer-limit", true, "what is kept for clients that do not read: class hard soft seconds",
@@ -324,6 +324,47 @@ std::string as_word(const std::string& text) {
   return plain ? text : server::quoted(text);
 }
 
+// What a redis.conf says about things that are done differently here, or not at all, without harm.
+constexpr auto kPassedOver = std::to_array<std::string_view>({
+    "activedefrag",
+    "activerehashing",
+    "always-show-logo",
+    "appenddirname",
+    "appendfilename",
+    "crash-log-enabled",
+    "daemonize",
+    "dbfilename",
+    "dir",
+    "dynamic-hz",
+    "hz",
+    "io-threads",
+    "lazyfree-lazy-eviction",
+    "lazyfree-lazy-expire",
+    "lazyfree-lazy-server-del",
+    "lazyfree-lazy-user-del",
+    "lazyfree-lazy-user-flush",
+    "locale-collate",
+    "logfile",
+    "loglevel",
+    "no-appendfsync-on-rewrite",
+    "pidfile",
+    "proc-title-template",
+    "rdb-del-sync-files",
+    "rdbchecksum",
+    "rdbcompression",
+    "save",
+    "set-proc-title",
+    "stop-writes-on-bgsave-error",
+    "supervised",
+    "tcp-backlog",
+    "unixsocketperm",
+});
+
+bool is_passed_over(std::string_view name) {
+  return std::any_of(kPassedOver.begin(), kPassedOver.end(),
+                     [&](std::string_view one) { return same_word(one, name); });
+}
+
 constexpr int kDeepestInclude = 16;
 
 Status read_file(const std::string& path, int depth, Config* config);
@@ -341,6 +382,11 @@ Status read_line(const std::string& path, const std::string& where, std::span<co
     return status;
   }
   const Setting* setting = find_setting(name);
+  const bool is_as_wanted = setting != nullptr && setting->set == nullptr && joined(values) == setting->fixed;
+  if (is_passed_over(name) && !is_as_wanted) {
+    config->warnings.push_back(where + ": " + name + " means nothing here");
+    return {};
+  }
   if (setting != nullptr && !setting->takes_many && values.size() > 1)
     return {StatusCode::kInvalidArgument,
             where + ": " + name + ": one value; put what has blanks into quotes"};

@@ -2,7 +2,7 @@
 //
 // The file has redis.conf's form: a name and its values on a line; quotes around what has blanks ("…" with \n, \xHH and
 // the like, or '…' as it is); # for comments; `include PATH` for another file, whose place is counted from the one that
-// includes it. A later line wins. Flags are the same names with two dashes, and win over the file. Names are Redis's where
+// includes it. A later line wins. What redis.conf has and Lapse has no use for is passed over with a warning. Flags are the same names with two dashes, and win over the file. Names are Redis's where
 // Redis has the setting.
 
 #pragma once
@@ -63,7 +63,8 @@ struct Config {
 
   DebugFrom debug_from = DebugFrom::kLocal;
 
-  std::string config_file;  // where it was read from; "": nowhere
+  std::string config_file;            // where it was read from; "": nowhere
+  std::vector<std::string> warnings;  // lines of it that mean nothing here
 };
 
 struct Setting {

@@ -177,6 +177,18 @@ TEST_F(ConfigFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(StatusCode::kNotFound, read_config_file(directory_ + "/none", &config).code());
 }
 
+TEST_F(ConfigFile, WhatOnlyRedisHasIsPassedOverWithAWarning) {
+  Config config;
+  const std::string path =
+      write("redis.conf", "daemonize no\ndir ./\nsave 900 1 60 5\nsave \"\"\nport 7000\n");
+  ASSERT_TRUE(read_config_file(path, &config).ok());
+  EXPECT_EQ(7000, config.port);
+  EXPECT_EQ(
+      (std::vector<std::string>{path + ":1: daemonize means nothing here",
+                                path + ":2: dir means nothing here", path + ":3: save means nothing here"}),
+      config.warnings);
+}
+
 TEST_F(ConfigFile, IncludesOthersFromItsOwnPlace) {
   write("more.conf", "timeout 5\nport 7000\n");
   Config config;

@@ -248,7 +248,8 @@ Status Server::check(const Session& session, const Command& command) const {
     return refuse("NOAUTH Authentication required.");
   if (command.name.starts_with("debug|") && !may_debug(session, config_.debug_from)) {
     return refuse(
-        "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it "
+        "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run "
+        "it "
         "from a local connection, otherwise you need to set this option in the configuration file, and then "
         "restart the server.");
   }

@@ -159,8 +159,7 @@ Status Network::listen_tcp(const std::string& address) {
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const std::string port = std::to_string(server_->config().port);
-  if (const int error = getaddrinfo(address.c_str(), port.c_str(), &hints, &found);
-      error != 0) {
+  if (const int error = getaddrinfo(address.c_str(), port.c_str(), &hints, &found); error != 0) {
     return {StatusCode::kInvalidArgument, "bind " + address + ": " + gai_strerror(error)};
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);

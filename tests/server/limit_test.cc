@@ -331,7 +331,8 @@ TEST(Limits, DebugIsForThoseOnTheSameMachineUnlessTheConfigSaysOtherwise) {
   };
   for (const std::string address : {"127.0.0.1:5555", "[::1]:5555", "unix"})
     EXPECT_EQ("OK", debug(DebugFrom::kLocal, address));
-  EXPECT_TRUE(debug(DebugFrom::kLocal, "10.0.0.1:5555").starts_with("(error) ERR DEBUG command not allowed."));
+  EXPECT_TRUE(
+      debug(DebugFrom::kLocal, "10.0.0.1:5555").starts_with("(error) ERR DEBUG command not allowed."));
   EXPECT_TRUE(debug(DebugFrom::kNobody, "unix").starts_with("(error) ERR DEBUG command not allowed."));
   EXPECT_EQ("OK", debug(DebugFrom::kAnyone, "10.0.0.1:5555"));
 }

@@ -125,9 +125,8 @@ const std::vector<KeyUse>& special_key_uses() {
 
 // Of one call. SET reads the key only if it is told to.
 Words key_flags_of(const Command& command, std::span<const std::string_view> arguments, bool is_first) {
-  if (command.name == "set" && std::any_of(arguments.begin() + 3, arguments.end(), [](std::string_view word) {
-        return same_word(word, "GET");
-      })) {
+  if (command.name == "set" && std::any_of(arguments.begin() + 3, arguments.end(),
+                                           [](std::string_view word) { return same_word(word, "GET"); })) {
     return key_flags_of(command);
   }
   for (const KeyUse& use : special_key_uses()) {
