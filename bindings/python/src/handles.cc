@@ -648,7 +648,8 @@ void define_store(py::module_& module) {
       .def(
           "close",
           [](StoreHandle& self) {
-            auto store = self.shared();  // the last handle may go meanwhile
+            const std::shared_ptr<OpenStore> store(
+                self.shared());  // NOLINT: the last handle may go meanwhile
             const py::gil_scoped_release release;
             store->close();
           },
