@@ -648,8 +648,8 @@ void define_store(py::module_& module) {
       .def(
           "close",
           [](StoreHandle& self) {
-            const std::shared_ptr<OpenStore> store(
-                self.shared());  // NOLINT: the last handle may go meanwhile
+            // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the last handle may go meanwhile
+            const auto store = self.shared();
             const py::gil_scoped_release release;
             store->close();
           },
