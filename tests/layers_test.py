@@ -35,6 +35,7 @@ LMDB_USERS = ("src/engine/", "tests/fault/", "bench/rivals/")
 
 # The layer that a public header speaks for; those not named here speak for the store.
 PUBLIC_LAYER = {"lapse/status.h": "base", "lapse/clock.h": "base", "lapse/durability.h": "base",
+                "lapse/process.h": "base",
                 "lapse/kvstore.h": "bindings"}
 
 # Who gets by with the public headers.

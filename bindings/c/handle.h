@@ -22,10 +22,10 @@
 #include <set>
 #include <string>
 
-#include "base/process.h"
 #include "bindings/c/failures.h"
 #include "bindings/c/outcome.h"
 #include "lapse/kvstore.h"
+#include "lapse/process.h"
 #include "lapse/store.h"
 
 namespace lapse::c {

@@ -1,4 +1,4 @@
-#include "base/process.h"
+#include "lapse/process.h"
 
 #include <pthread.h>
 

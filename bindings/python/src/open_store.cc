@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/process.h"
+#include "lapse/process.h"
 
 namespace lapse::python {
 

@@ -32,7 +32,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/process.h"
 #include "engine/engine.h"
 #include "engine/local/journal.h"
 #include "engine/local/local_engine.h"
@@ -40,6 +39,7 @@
 #include "engine/local/tree.h"
 #include "engine/local/view.h"
 #include "engine/local/writer_token.h"
+#include "lapse/process.h"
 
 namespace lapse::engine {
 

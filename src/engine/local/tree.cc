@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/process.h"
 #include "base/test_hooks.h"
 #include "base/try.h"
 #include "engine/local/tree_rows.h"
+#include "lapse/process.h"
 
 namespace lapse::engine {
 

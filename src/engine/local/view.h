@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/process.h"
 #include "engine/engine.h"
 #include "engine/local/tree.h"
 #include "engine/local/write_buffer.h"
+#include "lapse/process.h"
 
 namespace lapse::engine {
 
