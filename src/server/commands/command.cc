@@ -88,7 +88,7 @@ struct KeyUse {
 };
 
 const std::vector<KeyUse>& special_key_uses() {
-  static const std::vector<KeyUse> kUses = {
+  static const std::vector<KeyUse> uses = {
       {"append", {"RW", "insert"}},
       {"copy", {"RO", "access"}, {"OW", "update"}},
       {"del", {"RM", "delete"}},
@@ -120,7 +120,7 @@ const std::vector<KeyUse>& special_key_uses() {
       {"unlink", {"RM", "delete"}},
       {"watch", {"RO"}},
   };
-  return kUses;
+  return uses;
 }
 
 // Of one call. SET reads the key only if it is told to.
