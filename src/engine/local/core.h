@@ -64,8 +64,10 @@ class Core {
   // Brings what open found into the tree. The journal, whose files hold it, is to be started afterwards.
   Status drain_recovered();
 
-  void add_handle() { handles_.fetch_add(1); }
-  bool remove_handle() { return handles_.fetch_sub(1) == 1; }  // true for the last one
+  // All three under handles_mutex(), of a core that others may find.
+  void add_handle() { ++handles_; }
+  bool remove_handle() { return --handles_ == 0; }  // true for the last one
+  bool has_handles() const { return handles_ > 0; }
 
   // Snapshots and transactions, which keep the files in use after close().
   void add_guest() { guests_.fetch_add(1, std::memory_order_relaxed); }
@@ -154,7 +156,7 @@ class Core {
   std::mutex shared_state_mutex_;
   std::shared_ptr<void> shared_state_;
 
-  std::atomic<int> handles_{0};
+  int handles_ = 0;
   std::atomic<int> guests_{0};
   WriterToken token_;
   WriteBuffer own_writes_{0};  // of the transaction that has the token

@@ -275,12 +275,15 @@ class LocalHandle final : public Engine {
 
   Status close() override {
     LAPSE_TRY_ASSIGN(CoreRef core, core_to_read());
+    bool was_last = false;
     {
-      std::lock_guard lock(mutex_);
+      const std::lock_guard handles_lock(handles_mutex());
+      const std::lock_guard lock(mutex_);
       if (!core_) return closed();  // by another thread
       core_.reset();
+      was_last = core->remove_handle();
     }
-    return core->remove_handle() ? core->close() : Status();
+    return was_last ? core->close() : Status();
   }
 
  private:
@@ -313,6 +316,11 @@ class LocalHandle final : public Engine {
 };
 
 }  // namespace
+
+std::recursive_mutex& handles_mutex() {
+  static auto* mutex = new std::recursive_mutex;  // never destroyed: handles may outlive static destruction
+  return *mutex;
+}
 
 std::unique_ptr<Engine> make_handle(std::shared_ptr<Core> core, bool read_only) {
   return std::make_unique<LocalHandle>(std::move(core), read_only);

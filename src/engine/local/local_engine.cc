@@ -36,7 +36,7 @@ class Registry {
     return *registry;
   }
 
-  Lock lock() { return Lock(mutex_); }
+  static Lock lock() { return Lock(handles_mutex()); }
 
   // The core of the file at `path`, if this process has it open. Waits for one that is on its way out.
   std::shared_ptr<Core> find(const std::string& path, Lock* lock) {
@@ -49,7 +49,7 @@ class Registry {
         CoreRef::abandon(std::move(core));  // the parent's
         return nullptr;
       }
-      if (core && (!core->closed() || core->has_guests())) return core;
+      if (core && (core->has_handles() || core->has_guests())) return core;
       core.reset();  // which may be the end of it
       if (cores_.contains(id_of(path))) destroyed_.wait(*lock);
     }
@@ -78,7 +78,6 @@ class Registry {
     return {info.st_dev, info.st_ino};
   }
 
-  std::recursive_mutex mutex_;
   std::condition_variable_any destroyed_;
   std::map<FileId, std::weak_ptr<Core>> cores_;
 };
@@ -245,7 +244,7 @@ Result<std::unique_ptr<Engine>> open_local(const std::string& path, const LocalO
   Registry& registry = Registry::instance();
   Registry::Lock lock = registry.lock();
   if (std::shared_ptr<Core> core = registry.find(canonical, &lock)) {
-    if (core->closed())
+    if (!core->has_handles())
       return Status(StatusCode::kBusy,
                     canonical + ": closed, but a snapshot of it is still alive in this process");
     if (core->read_only() && !options.read_only)
