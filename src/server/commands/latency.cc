@@ -61,13 +61,14 @@ std::map<std::string_view, const CommandStatistics*> called_commands(const Call&
   std::map<std::string_view, const CommandStatistics*> called;
   const std::span<const std::string_view> names = call.arguments.subspan(2);
   for (const auto& [command, statistics] : call.server.statistics().by_command) {
-    const std::string_view parent = command->name.substr(0, command->name.find('|'));
+    const std::string_view whole = command->name;
+    const std::string_view parent = whole.substr(0, whole.find('|'));
     const auto is_meant = [&](std::string_view name) {
-      return same_word(name, command->name) || same_word(name, parent);
+      return same_word(name, whole) || same_word(name, parent);
     };
     if (statistics.calls == 0 || (!names.empty() && std::none_of(names.begin(), names.end(), is_meant)))
       continue;
-    called.emplace(command->name, &statistics);
+    called.emplace(whole, &statistics);
   }
   return called;
 }
