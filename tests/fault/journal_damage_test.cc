@@ -335,12 +335,12 @@ TEST(JournalDamage, AtRandomNeverGivesAStateThatNeverWas) {
     for (uint64_t left = random.between(1, 4); left > 0; --left) {
       std::string& file = files.at(random.pick(journals));
       const std::string& other = files.at(random.pick(journals));
-      const size_t at = random.below(file.size());
+      const size_t at = random.below(file.size() + 1);  // it may have been cut to nothing
       const size_t bytes = std::min<size_t>(random.between(1, 600), file.size() - at);
       switch (random.below(5)) {
         case 0: file.replace(at, bytes, random.bytes(bytes)); break;
         case 1: file.replace(at / 512 * 512, bytes, std::string(bytes, '\0')); break;
-        case 2: file.replace(at, bytes, other.substr(random.below(other.size()), bytes)); break;
+        case 2: file.replace(at, bytes, other.substr(random.below(other.size() + 1), bytes)); break;
         case 3: file = other; break;
         case 4: file.resize(at); break;
       }
