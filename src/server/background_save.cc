@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include "server/memory.h"
+#include "base/memory.h"
 
 namespace lapse::server {
 

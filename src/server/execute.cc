@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/memory.h"
 #include "base/try.h"
 #include "server/absent.h"
 #include "server/command_table.h"
-#include "server/memory.h"
 #include "server/server.h"
 #include "server/text.h"
 

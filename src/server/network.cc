@@ -21,8 +21,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/memory.h"
 #include "base/try.h"
-#include "server/memory.h"
 
 namespace lapse::server {
 

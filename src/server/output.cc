@@ -1,6 +1,6 @@
 #include "server/output.h"
 
-#include "server/memory.h"
+#include "base/memory.h"
 
 namespace lapse::server {
 

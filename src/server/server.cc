@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/try.h"
-#include "server/memory.h"
 #include "store/guarded_clock.h"
 
 namespace lapse::server {

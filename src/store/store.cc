@@ -4,7 +4,7 @@
 #include <array>
 #include <fstream>
 
-#include "base/quietly.h"
+#include "base/memory.h"
 #include "base/try.h"
 #include "engine/local/local_engine.h"
 #include "engine/memory/memory_engine.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/quietly.h"
+#include "base/memory.h"
 #include "base/test_hooks.h"
 #include "base/try.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/quietly.h"
+#include "base/memory.h"
 #include "base/try.h"
 
 namespace lapse::engine {
