@@ -142,10 +142,13 @@ std::string key_of(uint64_t number) {
 
 }  // namespace
 
-ServerProcess::ServerProcess(const std::string& store, SyncLevel level, std::filesystem::path folder)
+ServerProcess::ServerProcess(const std::string& store, SyncLevel level, std::filesystem::path folder,
+                             const std::vector<std::string>& options)
     : folder_(std::move(folder)), port_(free_port()) {
   std::filesystem::create_directories(folder_);
-  pid_ = start(command_line(store, level, folder_, port_), folder_.string() + ".log");
+  std::vector<std::string> words = command_line(store, level, folder_, port_);
+  words.insert(words.end(), options.begin(), options.end());
+  pid_ = start(std::move(words), folder_.string() + ".log");
   wait_until_it_answers();
 }
 

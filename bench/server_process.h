@@ -17,8 +17,9 @@ enum class SyncLevel { kEverySecond, kAlways };
 
 class ServerProcess {
  public:
-  // `store` is "lapse" or "redis". Its files go into `folder`, which is made.
-  ServerProcess(const std::string& store, SyncLevel level, std::filesystem::path folder);
+  // `store` is "lapse" or "redis". Its files go into `folder`, which is made. `options` are more words for its command line.
+  ServerProcess(const std::string& store, SyncLevel level, std::filesystem::path folder,
+                const std::vector<std::string>& options = {});
   // Ends it, by SIGTERM.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
