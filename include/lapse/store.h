@@ -180,6 +180,7 @@ class Store final : public Keyspace {
   Result<Family> create_family(std::string_view name,
                                const FamilyOptions& options = {});  // kBusy if there is one
   Result<Family> family(std::string_view name) const;               // kNotFound if there is none
+  // One that is there keeps its own policies, whatever `options` say: family_options() tells, set_family_options() changes them.
   Result<Family> family_or_create(std::string_view name, const FamilyOptions& options = {});
   Result<std::vector<std::string>> list_families() const;  // in name order
   // Drops it with its contents, in one small step; the space is reclaimed by later writes and purges.

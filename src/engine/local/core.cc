@@ -277,7 +277,7 @@ void Core::help_draining() {
   // The commit that helps has been made, whatever becomes of this; errors are remembered.
   quietly([&] {
     std::lock_guard lock(drain_mutex_);
-    if (drain_arrears() > allowed && stopped().ok()) (void)drain_slice();
+    if (drain_arrears() > allowed && stopped().ok()) (void)drain_step();
   });
 }
 
@@ -286,7 +286,7 @@ Status Core::drain_until(uint64_t sequence) {
     std::lock_guard lock(drain_mutex_);
     if (drained_.load(std::memory_order_acquire) >= sequence) break;
     LAPSE_TRY(stopped());
-    LAPSE_TRY(drain_slice());
+    LAPSE_TRY(drain_step());
   }
   return {};
 }
@@ -296,30 +296,39 @@ Status Core::drain_frozen() {
     std::lock_guard lock(drain_mutex_);
     if (!has_frozen_.load(std::memory_order_acquire)) break;
     LAPSE_TRY(stopped());
-    LAPSE_TRY(drain_slice());
+    LAPSE_TRY(drain_step());
   }
   return {};
 }
 
-// Writes some of the frozen buffer into the tree. REQUIRES: drain_mutex_, and a frozen buffer
-Status Core::drain_slice() {
+// Brings the frozen buffer a step further into the tree. REQUIRES: drain_mutex_, and a frozen buffer
+Status Core::drain_step() {
   const Stopwatch stopwatch;
-  WriteBuffer::Iterator next;
-  size_t rows = 0;
-  Status status = begin_drain();
-  if (status.ok()) status = tree_->write([&](TreeBatch* batch) { return write_slice(batch, &next, &rows); });
-  if (status.ok() && !next.valid()) status = tree_->sync();
+  const Status status = [&] {
+    switch (drain_.stage) {
+      case Drain::Stage::kSyncJournal: return sync_journal_to_drain();
+      case Drain::Stage::kMark: return mark_drain();
+      case Drain::Stage::kRows: return drain_slice();
+      case Drain::Stage::kSyncTree: break;
+    }
+    return finish_drain();
+  }();
   remember_drain_result(status);
-  if (status.ok()) finish_slice(next, rows, stopwatch);
+  slices_us_.fetch_add(stopwatch.elapsed_us(), std::memory_order_relaxed);
+  raise_to(&longest_slice_us_, stopwatch.elapsed_us());
   return status;
 }
 
-Status Core::begin_drain() {
-  if (drain_.begun) return {};
+Status Core::sync_journal_to_drain() {
   test_hooks::crash_point("drain-begin");
   LAPSE_TRY(sync_to(drain_.target));
-  // A commit of its own, so that the one before a drain's last is never a state that looks complete: if a damaged meta
-  // page makes the tree fall back to it, the missing journal tells.
+  drain_.stage = Drain::Stage::kMark;
+  return {};
+}
+
+// A commit of its own, so that the one before a drain's last is never a state that looks complete: if a damaged meta page
+// makes the tree fall back to it, the missing journal tells.
+Status Core::mark_drain() {
   LAPSE_TRY(tree_->write([this](TreeBatch*) -> Result<StoreMeta> {
     StoreMeta meta = tree_->current()->meta();
     meta.target_sequence = drain_.target;
@@ -328,7 +337,27 @@ Status Core::begin_drain() {
   test_hooks::crash_point("drain-marked");
   drain_.next = WriteBuffer::Iterator(view()->frozen.get(), drain_.target);
   drain_.next.first();
-  drain_.begun = true;
+  drain_.stage = Drain::Stage::kRows;
+  return {};
+}
+
+Status Core::drain_slice() {
+  const Stopwatch stopwatch;
+  WriteBuffer::Iterator next;
+  size_t rows = 0;
+  LAPSE_TRY(tree_->write([&](TreeBatch* batch) { return write_slice(batch, &next, &rows); }));
+  drain_.next = next;
+  if (!next.valid()) drain_.stage = Drain::Stage::kSyncTree;
+  drained_rows_.fetch_add(rows, std::memory_order_relaxed);
+  slices_.fetch_add(1, std::memory_order_relaxed);
+  // Rows cost more the larger the tree: what counts is how long a writer may be held up.
+  const uint64_t us = stopwatch.elapsed_us();
+  if (us > kSlowSliceUs) slice_rows_ = std::max<size_t>(slice_rows_ / 2, 1);
+  if (us < kQuickSliceUs) slice_rows_ = std::min(slice_rows_ * 2, options_.drain_slice_rows);
+
+  const std::shared_ptr<const View> now = view();
+  publish({now->active, now->frozen, tree_->current()});
+  test_hooks::crash_point("drain-slice");
   return {};
 }
 
@@ -354,27 +383,17 @@ Result<StoreMeta> Core::write_slice(TreeBatch* batch, WriteBuffer::Iterator* nex
   return meta;
 }
 
-void Core::finish_slice(const WriteBuffer::Iterator& next, size_t rows, const Stopwatch& stopwatch) {
-  const bool last = !next.valid();
-  const std::shared_ptr<const View> now = view();
-  drain_.next = next;
-  drained_rows_.fetch_add(rows, std::memory_order_relaxed);
-  publish({now->active, last ? nullptr : now->frozen, tree_->current()});
-  test_hooks::crash_point(last ? "drain-last-slice" : "drain-slice");
-  if (last) {
-    has_frozen_.store(false, std::memory_order_release);
-    drained_.store(drain_.target, std::memory_order_release);
-    drains_.fetch_add(1, std::memory_order_relaxed);
-    if (journal_) journal_->release_before(drain_.end.next_file);
-    test_hooks::crash_point("journal-released");
-  }
-  const uint64_t us = stopwatch.elapsed_us();
-  slices_.fetch_add(1, std::memory_order_relaxed);
-  slices_us_.fetch_add(us, std::memory_order_relaxed);
-  raise_to(&longest_slice_us_, us);
-  // Rows cost more the larger the tree: what counts is how long a writer may be held up.
-  if (us > kSlowSliceUs) slice_rows_ = std::max<size_t>(slice_rows_ / 2, 1);
-  if (us < kQuickSliceUs) slice_rows_ = std::min(slice_rows_ * 2, options_.drain_slice_rows);
+// From here on the tree has it all, and the journal is not needed for it any more.
+Status Core::finish_drain() {
+  LAPSE_TRY(tree_->sync());
+  publish({view()->active, nullptr, tree_->current()});
+  test_hooks::crash_point("drain-last-slice");
+  has_frozen_.store(false, std::memory_order_release);
+  drained_.store(drain_.target, std::memory_order_release);
+  drains_.fetch_add(1, std::memory_order_relaxed);
+  if (journal_) journal_->release_before(drain_.end.next_file);
+  test_hooks::crash_point("journal-released");
+  return {};
 }
 
 // A full disk may have room again; whatever else goes wrong with the tree does not mend itself.
@@ -425,7 +444,7 @@ Status Core::drain_recovered() {
   freeze();
   drain_.end = end;
   std::lock_guard lock(drain_mutex_);
-  while (view()->frozen) LAPSE_TRY(drain_slice());
+  while (view()->frozen) LAPSE_TRY(drain_step());
   return {};
 }
 
@@ -456,7 +475,7 @@ void Core::background_loop() {
       while (may_drain()) {
         {
           std::lock_guard drain_lock(drain_mutex_);
-          if (may_drain()) (void)drain_slice();  // its errors are remembered
+          if (may_drain()) (void)drain_step();  // its errors are remembered
         }
         sync();
       }

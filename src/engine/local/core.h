@@ -111,9 +111,11 @@ class Core {
   Status close();
 
  private:
-  // The frozen buffer's way into the tree.
+  // The frozen buffer's way into the tree. No stage is more than one sync: a writer that helps takes a step, and on a disk
+  // that is slow at times it should wait for one of them, not for all.
   struct Drain {
-    bool begun = false;
+    enum class Stage { kSyncJournal, kMark, kRows, kSyncTree };
+    Stage stage = Stage::kSyncJournal;
     uint64_t target = 0;         // the last sequence of the frozen buffer
     Journal::Position end;       // where the journal goes on behind it
     WriteBuffer::Iterator next;  // the first row not in the tree yet
@@ -134,10 +136,12 @@ class Core {
   void help_draining();
   Status drain_until(uint64_t sequence);
   Status drain_frozen();
+  Status drain_step();
+  Status sync_journal_to_drain();
+  Status mark_drain();
   Status drain_slice();
-  Status begin_drain();
   Result<StoreMeta> write_slice(TreeBatch* batch, WriteBuffer::Iterator* next, size_t* rows);
-  void finish_slice(const WriteBuffer::Iterator& next, size_t rows, const Stopwatch& stopwatch);
+  Status finish_drain();
   void remember_drain_result(const Status& status);
   void stop(const Status& status);
   void stop_locked(const Status& status);
