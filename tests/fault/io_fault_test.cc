@@ -206,5 +206,32 @@ TEST(IoFault, AtEveryCallLosesNothingAndShowsNothingWrong) {
   std::printf("%zu faults, %lu images\n", cases.size(), counters->images.load());
 }
 
+// The file has been begun then, and holds nothing. A commit that does not fit into it goes into the next one.
+TEST(IoFault, OfAFilesFirstRecordLeavesNoGapBeforeTheNextFile) {
+  const ScratchDir dir;
+  LocalOptions options;
+  options.durability = Durability::kFull;
+  options.journal_io = JournalIo::kPwrite;
+  options.journal_file_bytes = 8 << 10;
+  StoreDriver driver(dir.file(kStoreName), 1);
+  IoWatch watch(dir.path());
+  ASSERT_TRUE(driver.open(options).ok());
+  constexpr uint64_t kFirstRecord = 4;  // before it come the zeros and two headers
+  watch.inject({.calls = kWriteCall, .name_part = "journal", .nth = kFirstRecord, .error = EIO});
+  EXPECT_EQ(driver.commit({{"key", "value"}}).code(), StatusCode::kIoError);
+  watch.inject_nothing();
+  const Status status = driver.commit({{"key", std::string(20 << 10, 'x')}});
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  ASSERT_EQ(driver.engine().stats().journal_files, 2U);
+  ASSERT_TRUE(driver.close().ok());
+
+  const RecordedRun recorded{
+      .record = watch.take(), .history = driver.history(), .lock_file_bytes = driver.lock_file_bytes()};
+  const ScratchDir image_dir;
+  CutCounters counters;
+  CutExplorer explorer(image_dir.path(), kStoreName, 1, &counters);
+  EXPECT_EQ(explorer.explore_everything(recorded, 4), "");
+}
+
 }  // namespace
 }  // namespace lapse::fault

@@ -213,6 +213,7 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
   test_hooks::crash_point("journal-rotate-begin");
   if (Status status = wait_synced(appended_.load(std::memory_order_relaxed)); !status.ok())
     return put_back(std::move(status));
+  if (Status status = sync_without_records(); !status.ok()) return put_back(std::move(status));
   test_hooks::crash_point("journal-rotate-synced");
   const JournalHeader header{.store_id = store_id_,
                              .salt = random_u64(),
@@ -229,6 +230,17 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
   sealed_ = false;
   ++next_file_;
   return {};
+}
+
+// A file whose first append failed has been begun, and no commit has asked for a sync of it. Its number must not be missing
+// when the files behind it are found.
+Status Journal::sync_without_records() {
+  if (sealed_ || current_->has_records()) return {};
+  const Status status = current_->file().sync();
+  if (status.ok()) return {};
+  std::lock_guard lock(sync_mutex_);
+  fail(status);
+  return status;
 }
 
 Result<std::shared_ptr<Journal::JournalFile>> Journal::find_or_make_file(size_t record_size) {
