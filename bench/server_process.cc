@@ -106,6 +106,7 @@ std::vector<std::string> command_line(const std::string& store, SyncLevel level,
 // Its output goes into a file: a benchmark has a table to print.
 pid_t start(std::vector<std::string> words, const std::filesystem::path& log) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t pid = fork();

@@ -304,7 +304,7 @@ Status Core::drain_frozen() {
 // Brings the frozen buffer a step further into the tree. REQUIRES: drain_mutex_, and a frozen buffer
 Status Core::drain_step() {
   const Stopwatch stopwatch;
-  const Status status = [&] {
+  Status status = [&] {
     switch (drain_.stage) {
       case Drain::Stage::kSyncJournal: return sync_journal_to_drain();
       case Drain::Stage::kMark: return mark_drain();

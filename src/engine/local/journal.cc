@@ -236,7 +236,7 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
 // when the files behind it are found.
 Status Journal::sync_without_records() {
   if (sealed_ || current_->has_records()) return {};
-  const Status status = current_->file().sync();
+  Status status = current_->file().sync();
   if (status.ok()) return {};
   std::lock_guard lock(sync_mutex_);
   fail(status);
