@@ -142,6 +142,7 @@ constexpr FaultKind kFaultKinds[] = {
     {"ENOSPC from then on", kWriteCall | kResizeCall | kOpenCall, ENOSPC, FaultEffect::kNothingDone,
      kFromThenOn},
     {"sync lost", kSyncCall | kSyncedWriteCall, EIO, FaultEffect::kSyncLost, 1},
+    {"sync lost, no space", kSyncCall | kSyncedWriteCall, ENOSPC, FaultEffect::kSyncLost, 1},
 };
 
 // One run with a fault in it; then the disk works again. "" or what is wrong. `matched`: how many calls there were.

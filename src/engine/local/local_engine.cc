@@ -133,7 +133,10 @@ class Opening {
     LAPSE_TRY(check_or_allow_absence());
     LAPSE_TRY_ASSIGN(lock_, OwnerLock::acquire(path_, kind));
     if (absent_) LAPSE_TRY(create());
-    if (!options_.read_only) LAPSE_TRY(sync_what_is_there());
+    // What a killed process left may be in the page cache only: names as well as (Tree::open) a meta page. It must be on
+    // disk before anything relies on it: before a commit into a file whose name is not there yet, before a journal is used
+    // again that an unsynced tree has drained.
+    if (!options_.read_only) LAPSE_TRY(sync_directory_of(path_));
     const auto mode = options_.read_only ? Tree::Mode::kReadOnly : Tree::Mode::kReadWrite;
     LAPSE_TRY_ASSIGN(contents_.tree, Tree::open(path_, mode, options_.map_bytes));
     LAPSE_TRY(replay());
@@ -146,15 +149,6 @@ class Opening {
     Status status = Tree::check_kind(path_);
     absent_ = status.code() == StatusCode::kNotFound;
     return absent_ && options_.create_if_missing && !options_.read_only ? Status() : status;
-  }
-
-  // What a killed process left may be in the page cache only. It must be on disk before anything relies on
-  // it: before a commit into a file whose name is not there yet, before a journal is used again that an
-  // unsynced tree has drained.
-  Status sync_what_is_there() {
-    LAPSE_TRY_ASSIGN(const File file, File::open(path_, File::Mode::kReadWrite));
-    LAPSE_TRY(file.sync());
-    return sync_directory_of(path_);
   }
 
   Status create() {

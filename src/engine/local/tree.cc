@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -153,6 +154,21 @@ class TreeEnvironment {
     if (data == MAP_FAILED) return os_error(path_, "cannot map", errno);
     map_ = std::make_shared<const Map>(static_cast<const char*>(data), size);
     return map_;
+  }
+
+  // Writes a page as it is, and syncs. Not through LMDB, which writes only what has changed.
+  Status write_again(uint64_t offset, std::string_view page) const {
+    for (size_t done = 0; done < page.size();) {
+      const ssize_t written =
+          ::pwrite(fd(), page.data() + done, page.size() - done, static_cast<off_t>(offset + done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return os_error(path_, "cannot write", written < 0 ? errno : EIO);
+      done += static_cast<size_t>(written);
+    }
+    while (::fdatasync(fd()) != 0) {
+      if (errno != EINTR) return os_error(path_, "cannot sync", errno);
+    }
+    return {};
   }
 
   Status error(std::string_view what, int code) const { return lmdb_status(path_, what, code); }
@@ -529,10 +545,7 @@ class WriteTransaction {
   WriteTransaction& operator=(const WriteTransaction&) = delete;
 
   Status begin() {
-    // The pages are synced before the meta page is written, and the meta page with the next commit's pages or
-    // by Tree::sync(): of two commits the disk may miss the second, never parts of one. LMDB does not use
-    // pages again that the last but one commit needs.
-    int code = mdb_txn_begin(environment_->get(), nullptr, MDB_NOMETASYNC, &txn_);
+    int code = mdb_txn_begin(environment_->get(), nullptr, 0, &txn_);
     MDB_dbi database = kMainDatabase;
     if (code == 0) code = mdb_dbi_open(txn_, nullptr, 0, &database);
     if (code == 0) code = mdb_cursor_open(txn_, database, &cursor_);
@@ -597,7 +610,10 @@ Status Tree::fill_new_file(const std::string& path, StoreMeta* meta, const FillS
 Result<std::unique_ptr<Tree>> Tree::open(const std::string& path, Mode mode, size_t map_bytes) {
   LAPSE_TRY(check_kind(path));
   LAPSE_TRY(check_pages(path));
-  unsigned flags = 0;
+  // The pages are synced before the meta page is written, and the meta page with the next commit's pages or by
+  // Tree::sync(): of two commits the disk may miss the second, never parts of one. LMDB does not use pages again that the
+  // last but one commit needs. (Asked for with a transaction, liblmdb 0.9.24 forgets about it.)
+  unsigned flags = MDB_NOMETASYNC;
   if (mode == Mode::kReadOnly) flags = MDB_RDONLY | MDB_NOLOCK;  // no writer can be: see OwnerLock
   if (mode == Mode::kTemporary) flags = MDB_NOSYNC;
   if (mode != Mode::kReadOnly) LAPSE_TRY(allocate_lock_file(path));
@@ -605,7 +621,18 @@ Result<std::unique_ptr<Tree>> Tree::open(const std::string& path, Mode mode, siz
   LAPSE_TRY(environment->open(flags, map_bytes));
   auto tree = std::unique_ptr<Tree>(new Tree(path, mode, std::move(environment)));
   LAPSE_TRY(tree->advance());
+  // What a process left that was killed, or that a sync had failed, may be in the page cache only.
+  if (mode == Mode::kReadWrite) LAPSE_TRY(tree->settle());
   return tree;
+}
+
+// Every page of a commit is synced before its meta page is written, so that page is all that can be missing on the disk. A
+// sync would not do: if one has failed before, the kernel may take for written what is not.
+Status Tree::settle() {
+  const uint64_t page = current_->meta().txnid % 2;
+  LAPSE_TRY(environment_->write_again(page * meta_page_.size(), meta_page_));
+  in_doubt_ = false;
+  return {};
 }
 
 // Makes what LMDB committed last the current generation.
@@ -630,6 +657,7 @@ Status Tree::advance() {
       return Status(StatusCode::kCorrupt, "the meta page is of commit " + std::to_string(pages_meta.txnid) +
                                               ", the row that describes the store of " +
                                               std::to_string(meta.txnid));
+    meta_page_.assign(map->data + meta.txnid % 2 * pages_meta.page_bytes, pages_meta.page_bytes);
     auto made = std::make_shared<const Generation>(environment_, map, begun, pages, pages_meta, meta);
     (void)pin.release();  // it has the pin now
     return made;
@@ -655,11 +683,16 @@ Status Tree::write(const Fill& fill) {
 Status Tree::sync() {
   if (mode_ == Mode::kTemporary) return {};
   const int code = mdb_env_sync(environment_->get(), 1);
-  return code == 0 ? Status() : environment_->error("cannot sync", code);
+  if (code == 0) return {};
+  const Status status = environment_->error("cannot sync", code);
+  // That there may be room again later does not make up for what this sync has lost.
+  return status.code() == StatusCode::kNoSpace ? Status(StatusCode::kIoError, std::string(status.message()))
+                                               : status;
 }
 
 Status Tree::try_write(const Fill& fill, bool* map_full) {
   if (behind_) LAPSE_TRY(advance());  // memory ran out behind the last commit
+  if (in_doubt_) LAPSE_TRY(settle());
   // For each commit anew, since each changes it; that is 8 bytes a free page.
   LAPSE_TRY_ASSIGN(const FreePages free, current_->check_free_list());
   WriteTransaction transaction(environment_.get());
@@ -677,6 +710,7 @@ Status Tree::try_write(const Fill& fill, bool* map_full) {
   test_hooks::crash_point("tree-commit");
   status = transaction.commit();
   *map_full = transaction.map_full();
+  in_doubt_ = !status.ok() && mode_ != Mode::kTemporary;  // it may have been the sync that failed
   LAPSE_TRY(status);
   behind_ = true;
   test_hooks::crash_point("tree-committed");

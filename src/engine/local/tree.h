@@ -178,7 +178,8 @@ class Tree {
 
   // One LMDB commit. A power cut may undo it, and what was committed after it, but nothing before, until
   // sync() returns. kNoSpace: nothing happened, and it may be tried again. After any other error the tree may
-  // only be read.
+  // only be read. Of a sync that failed for lack of space, within a commit, it is known what it can have lost: that is
+  // written again first.
   Status write(const Fill& fill);
   // An error is final.
   Status sync();
@@ -190,12 +191,15 @@ class Tree {
   static Status fill_new_file(const std::string& path, StoreMeta* meta, const FillSome& fill);
   Status try_write(const Fill& fill, bool* map_full);
   Status advance();
+  Status settle();
 
   const std::string path_;
   const Mode mode_;
   std::shared_ptr<TreeEnvironment> environment_;
   std::shared_ptr<const Generation> current_;
-  bool behind_ = false;  // whether LMDB has committed what current_ is not yet
+  std::string meta_page_;  // of current_
+  bool behind_ = false;    // whether LMDB has committed what current_ is not yet
+  bool in_doubt_ = false;  // whether current_'s meta page may be lost with a sync that failed
 };
 
 }  // namespace lapse::engine
