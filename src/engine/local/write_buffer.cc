@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/coding.h"
@@ -187,12 +188,18 @@ void WriteBuffer::add_unlinked(Entry* entry) const {
   }
 }
 
-// In key order.
+// In key order. Without memory, all are left where they are.
 std::vector<WriteBuffer::Place> WriteBuffer::take_unlinked() const {
   std::vector<Place> places;
-  places.reserve(keys() - linked_.load(std::memory_order_relaxed));
-  Entry* entry = unlinked_.exchange(nullptr, std::memory_order_acquire);
-  for (; entry != nullptr; entry = entry->next_unlinked) places.push_back({prefix_of(entry->key()), entry});
+  Entry* first = unlinked_.exchange(nullptr, std::memory_order_acquire);
+  try {
+    places.reserve(keys() - linked_.load(std::memory_order_relaxed));
+    for (Entry* entry = first; entry != nullptr; entry = entry->next_unlinked)
+      places.push_back({prefix_of(entry->key()), entry});
+  } catch (const std::bad_alloc&) {
+    while (first != nullptr) add_unlinked(std::exchange(first, first->next_unlinked));
+    throw;
+  }
   std::sort(places.begin(), places.end());
   return places;
 }
