@@ -46,7 +46,9 @@ std::string build_file(std::string_view input, uint64_t number, uint64_t* sequen
   header.first_sequence = *sequence + 1;
   header.chain = *chain;
   header.synced_sequence = *sequence;
-  std::string file = header.encode() + header.encode();
+  std::string file = header.encode();
+  file.resize(kJournalHeaderStride);
+  file += header.encode();
   file.resize(kJournalRecordsOffset);
   while (input.size() >= 2) {
     const auto kind = static_cast<uint8_t>(input[0]);

@@ -287,7 +287,7 @@ TEST(JournalFlip, WhereNothingIsStoredIsHarmless) {
   for_each_case(store, 128, [&](uint64_t i, Expectation& expect) {
     const bool in_gap = i % 2 == 0;
     const uint64_t at =
-        in_gap ? 1024 + mix(seed, i) % (4096 - 1024) : last.end() + mix(seed, i) % (size - last.end());
+        in_gap ? 512 + mix(seed, i) % (4096 - 512) : last.end() + mix(seed, i) % (size - last.end());
     expect.what = "flip at " + std::to_string(at) + " of " + last.file;
     FileImage files = store.files;
     files.at(last.file)[at] ^= 1;
@@ -315,7 +315,9 @@ TEST(JournalDamage, MissingFileInTheMiddleIsDamage) {
     files.erase(gone);
     write_directory(expect.directory, files);
     const Reopened result = reopen_and_check(expect.directory, store.history, {});
-    if (result.open.code() != StatusCode::kCorrupt) expect.fail(result.open.to_string());
+    const std::string answer = result.open.to_string();
+    if (result.open.code() != StatusCode::kCorrupt || answer.find(kStoreName) == std::string::npos)
+      expect.fail(answer);
   });
 }
 

@@ -14,7 +14,7 @@
 namespace lapse::fault {
 namespace {
 
-constexpr uint64_t kHeaderCopyBytes = 512;
+constexpr uint64_t kHeaderStride = 4096;
 constexpr uint64_t kSaltOffset = 32;
 constexpr uint64_t kSaltEnd = kSaltOffset + 8;
 constexpr uint64_t kMetaPagesEnd = 2 * 4096;  // of LMDB
@@ -120,7 +120,7 @@ class OrderChecker {
     if (found == journals_.end()) return;
     JournalFile& journal = found->second;
     journal.unsynced.insert(index);
-    const bool is_header = event.offset == 0 || event.offset == kHeaderCopyBytes;
+    const bool is_header = event.offset == 0 || event.offset == kHeaderStride;
     if (is_header && event.bytes.size() >= kSaltEnd) {
       const auto salt = load_le<uint64_t>(event.bytes.data() + kSaltOffset);
       if (journal.salt != salt) put_to_other_use(index, event.file);

@@ -6,7 +6,7 @@
 //  3. No record in a file whose directory entry is not synced.
 //
 // Commits are recognised by their tokens (store_driver.h), so next to nothing of the journal's format is known
-// here: only that each use of a file begins with a header, at 0 and again at 512, that has a salt in it.
+// here: only that each use of a file begins with a header, at 0 and again at 4096, that has a salt in it.
 
 #pragma once
 

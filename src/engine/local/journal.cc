@@ -75,7 +75,7 @@ class Journal::JournalFile {
   }
 
   Status write_header(const JournalHeader& header, int copy) {
-    return store(static_cast<uint64_t>(copy) * kJournalHeaderCopyBytes, header.encode());
+    return store(static_cast<uint64_t>(copy) * kJournalHeaderStride, header.encode());
   }
 
   // The one way bytes get into a journal.
@@ -338,6 +338,7 @@ Journal::Position Journal::seal() {
 
 void Journal::release_before(uint64_t number) {
   std::lock_guard lock(files_mutex_);
+  spare_.reserve(spare_.size() + live_.size());  // a file must never be in both lists
   const auto drained = std::stable_partition(
       live_.begin(), live_.end(), [&](const auto& file) { return file->header().file_number >= number; });
   for (auto file = drained; file != live_.end(); ++file) {
@@ -358,10 +359,17 @@ Status Journal::close(bool drained) {
     LAPSE_TRY(mark_clean());
   }
   std::lock_guard lock(files_mutex_);
-  for (const auto& file : spare_) LAPSE_TRY(remove_file(file->file().path()));
+  const auto remove = [](const auto& files) -> Status {
+    for (const auto& file : files) {
+      LAPSE_TRY(remove_file(file->file().path()));
+      test_hooks::crash_point("journal-removed");
+    }
+    return {};
+  };
+  LAPSE_TRY(remove(spare_));
   spare_.clear();
   if (!drained) return {};
-  for (const auto& file : live_) LAPSE_TRY(remove_file(file->file().path()));
+  LAPSE_TRY(remove(live_));
   live_.clear();
   current_.reset();
   sealed_ = true;

@@ -72,7 +72,7 @@ HeaderPair decode_headers(std::string_view file) {
   HeaderPair pair;
   bool any_torn = false;
   for (size_t copy = 0; copy < 2; ++copy) {
-    const size_t offset = copy * kJournalHeaderCopyBytes;
+    const size_t offset = copy * kJournalHeaderStride;
     if (file.size() < offset + kJournalHeaderCopyBytes) {
       any_torn = true;
       continue;
@@ -81,7 +81,7 @@ HeaderPair decode_headers(std::string_view file) {
     any_torn |= may_be_torn_magic(bytes);
     const std::optional<JournalHeader> header = decode_header(bytes);
     if (!header) continue;
-    if (version_of(bytes) > kJournalVersion) {
+    if (version_of(bytes) != kJournalVersion) {
       pair.state = HeaderPair::State::kUnsupported;
       return pair;
     }

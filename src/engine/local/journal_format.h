@@ -4,12 +4,12 @@
 //
 //   offset  size
 //        0   512   header, first copy
-//      512   512   header, second copy
-//     4096     …   records, each 8-byte aligned, up to the first place that holds no valid one
+//     4096   512   header, second copy
+//     8192     …   records, each 8-byte aligned, up to the first place that holds no valid one
 //
 //   header                                          record
 //        0     8   "LAPSEJNL"                            0     4   magic, derived from the file's salt
-//        8     4   format version, 1                     4     4   payload bytes
+//        8     4   format version, 2                     4     4   payload bytes
 //       12     4   zero                                  8     8   sequence
 //       16    16   store id                             16     8   newest sequence known to be synced
 //       32     8   salt, random for each use            24     8   checksum of the record before it
@@ -26,7 +26,7 @@
 // A header is valid if and only if its magic and version are right and its checksum holds. Of two valid
 // copies the one with the higher file number counts, then the one closed cleanly: both copies are written
 // when a file is put to use, unsynced, and after that one at a time, synced in between; so whatever a power
-// cut leaves, or one flipped bit, a valid copy remains of every file whose records were ever synced.
+// cut leaves, or one flipped bit, or one lost block, a valid copy remains of every file whose records were ever synced.
 //
 // A record stands alone if and only if its magic is that of the file's salt, its length fits into the file,
 // and its checksum (seeded by the salt, over bytes 0 to 31 and the payload) holds. It is valid if and only
@@ -47,9 +47,10 @@
 
 namespace lapse::engine {
 
-inline constexpr uint32_t kJournalVersion = 1;
+inline constexpr uint32_t kJournalVersion = 2;
 inline constexpr size_t kJournalHeaderCopyBytes = 512;  // a sector each
-inline constexpr size_t kJournalRecordsOffset = 4096;
+inline constexpr size_t kJournalHeaderStride = 4096;    // from one to the other: a block each
+inline constexpr size_t kJournalRecordsOffset = 2 * kJournalHeaderStride;
 inline constexpr size_t kRecordHeaderBytes = 40;
 
 using StoreId = std::array<char, 16>;
@@ -73,7 +74,7 @@ struct HeaderPair {
     kValid,
     kNone,         // never put to use, or torn while it was
     kForeign,      // not a journal at all
-    kUnsupported,  // a journal of a newer format
+    kUnsupported,  // a journal of another format
   };
   State state = State::kNone;
   JournalHeader header;  // of kValid
