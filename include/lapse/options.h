@@ -64,8 +64,9 @@ enum class ClockPolicy {
 struct Options {
   bool create_if_missing = true;  // else an absent store is kNotFound
   bool read_only = false;         // writes nothing, not even a lock, where the directory is read-only
-  // Opens a store whose journal is damaged with what stands before the damage. The damaged files are kept
-  // beside the store as *-journalN.damaged.
+  // Opens a store whose journal is damaged with what stands before the damage. If it was just being drained, what the tree
+  // has got already of later commits stays as well, of some perhaps not all. The damaged files are kept beside the store
+  // as *-journalN.damaged.
   bool salvage = false;
 
   Durability durability = Durability::kNormal;

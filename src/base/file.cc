@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -136,6 +137,19 @@ Status File::sync() const {
   while (result != 0 && errno == EINTR);
   if (result != 0) return os_error(path_, "cannot sync", errno);
   return {};
+}
+
+Result<bool> File::try_lock() const {
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  return os_error(path_, "cannot lock", errno);
+}
+
+bool File::is_at_its_path() const {
+  struct stat mine {};
+  struct stat found {};
+  return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &found) == 0 && mine.st_dev == found.st_dev &&
+         mine.st_ino == found.st_ino;
 }
 
 void File::start_writeback(uint64_t offset, uint64_t bytes) const {

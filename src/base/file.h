@@ -25,6 +25,8 @@ class File {
   enum class Mode { kRead, kReadWrite, kCreate };  // kCreate: read and write; created if absent
 
   static Result<File> open(const std::string& path, Mode mode);
+  // Takes over a descriptor.
+  static File adopt(int fd, std::string path) { return {fd, std::move(path)}; }
 
   File() = default;
   File(File&& other) noexcept;
@@ -35,7 +37,7 @@ class File {
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
   void close();
-  // Forgets the descriptor without closing it: in a forked child, where closing may drop locks.
+  // Forgets the descriptor without closing it: in a forked child, where closing may drop locks; or somebody else's.
   void abandon() { fd_ = -1; }
 
   Result<uint64_t> size() const;
@@ -50,6 +52,10 @@ class File {
   Status write_zeros(uint64_t offset, uint64_t bytes) const;
   // Data, and what of the metadata is needed to read it back.
   Status sync() const;
+  // Keeps it from everybody else who asks for the same, in this process too, until it is closed. False: somebody has it.
+  Result<bool> try_lock() const;
+  // Whether it is the file that its path leads to.
+  bool is_at_its_path() const;
   // Asks the kernel to begin writing; promises nothing.
   void start_writeback(uint64_t offset, uint64_t bytes) const;
 

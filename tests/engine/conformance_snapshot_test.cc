@@ -3,6 +3,7 @@
 #include <latch>
 #include <thread>
 
+#include "engine/memory/memory_engine.h"
 #include "test_engines.h"
 
 namespace lapse::engine {
@@ -220,6 +221,27 @@ TEST_P(SnapshotConformance, HeldOnesAreCounted) {
   EXPECT_EQ("1", get(*snapshot, "key"));
   snapshot.reset();
   EXPECT_EQ(0U, engine_->stats().held_snapshots);
+}
+
+// LMDB has places for some thousands. When they are taken, drains wait, and go on when some are free again.
+TEST(ManySnapshots, OfDifferentStatesKeepDrainsWaitingAndLoseNothing) {
+  auto engine = must(open_memory({.buffer_bytes = 4 << 10}));
+  std::vector<std::unique_ptr<Snapshot>> held;
+  Status status;
+  while (status.ok() && held.size() < 10'000) {
+    put(*engine, "key", std::to_string(held.size()));
+    status = engine->checkpoint();
+    if (status.ok()) held.push_back(must(engine->snapshot()));
+  }
+  EXPECT_TRUE(has_code(StatusCode::kNoSpace, status));
+  EXPECT_GE(held.size(), 3'999U);
+  put(*engine, "key", "later");
+  EXPECT_EQ("later", get(*must(engine->snapshot()), "key"));
+  EXPECT_EQ("0", get(*held[0], "key"));
+  held.clear();
+  EXPECT_OK(engine->checkpoint());
+  EXPECT_EQ("later", get(*must(engine->snapshot()), "key"));
+  EXPECT_OK(engine->verify());
 }
 
 }  // namespace

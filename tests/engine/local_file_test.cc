@@ -2,6 +2,7 @@
 // not what they should be. Whatever it refuses, it names, and leaves as it is.
 
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/test_hooks.h"
 #include "test_engines.h"
 
 namespace lapse::engine {
@@ -324,8 +326,8 @@ TEST_F(LocalBadFileTest, NewerJournalFormat) {
   make_store();
   const std::string journal = journal_with("in the journal");
   std::string bytes = read_bytes(journal);
-  for (size_t copy : {0, 512}) {  // journal_format.h
-    store_le<uint32_t>(&bytes[copy + 8], 2);
+  for (size_t copy : {0, 4096}) {  // journal_format.h
+    store_le<uint32_t>(&bytes[copy + 8], 3);
     store_le(&bytes[copy + 80], checksum({&bytes[copy], 80}, 0x4c41505345484452));
   }
   write_bytes(journal, bytes);
@@ -339,6 +341,25 @@ TEST_F(LocalBadFileTest, JournalThatIsNone) {
   }
   write_bytes(path_ + "-journal0", std::string(10000, 'x'));
   expect_refused({kNoStore}, "my.db-journal0");
+}
+
+TEST_F(LocalBadFileTest, JournalThatHasLostAnyBlockOfItsHeadersIsReadAllTheSame) {
+  for (const bool clean : {false, true}) {
+    for (const size_t block : {0, 4096}) {
+      const TempDir dir;
+      const std::string path = dir.file("my.db");
+      ASSERT_EQ("done", in_child([&] {
+                  Engine* engine = must(open_local(path, {})).release();
+                  for (int i = 0; i < 5; ++i) put(*engine, numbered(i), "value");
+                  must(clean ? engine->close() : engine->sync());
+                  return "done";
+                }));
+      std::string bytes = read_bytes(path + "-journal0");
+      bytes.replace(block, 4096, std::string(4096, '\0'));
+      write_bytes(path + "-journal0", bytes);
+      EXPECT_EQ(5U, must(open_local(path, {}))->stats().last_sequence) << block << ", clean " << clean;
+    }
+  }
 }
 
 TEST_F(LocalBadFileTest, JournalOfAnotherStore) {
@@ -504,6 +525,30 @@ TEST_F(LocalSalvageTest, SalvageOpensWhatStandsBeforeTheDamage) {
   EXPECT_TRUE(damaged == read_bytes(journal_ + ".damaged"));
   expected["after"] = "salvage";
   EXPECT_TRUE(holds(*open(), expected)) << "and is an ordinary store again";
+}
+
+// The drain has brought some of the ten into the tree already: no number may be given out twice.
+TEST_F(LocalSalvageTest, SalvageOfAStoreThatWasBeingDrainedGoesOnBehindAllItsCommits) {
+  ASSERT_EQ("signal 9", in_child([&] {
+              LocalOptions options;
+              options.drain_slice_rows = 3;
+              Engine* engine = open(options).release();
+              for (int i = 1; i <= 10; ++i) put(*engine, numbered(i), "value");
+              must(engine->sync());
+              test_hooks::on_crash_point = [](std::string_view name) {
+                if (name == "drain-slice") ::kill(::getpid(), SIGKILL);
+              };
+              (void)engine->checkpoint();
+              return "not killed";
+            }));
+  journal_ = journal_with(numbered(5));
+  std::string bytes = read_bytes(journal_);
+  bytes[bytes.find(numbered(5))] ^= 1;
+  write_bytes(journal_, bytes);
+  LocalOptions options;
+  options.salvage = true;
+  EXPECT_EQ(11U, put(*open(options), "after", "salvage"));
+  EXPECT_OK(open()->verify());
 }
 
 TEST_F(LocalSalvageTest, ReadOnlySalvageShowsTheSameAndWritesNothing) {

@@ -7,9 +7,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <mutex>
 #include <thread>
+#include <vector>
 
+#include "base/test_hooks.h"
 #include "test_engines.h"
 
 namespace {
@@ -90,6 +94,28 @@ TEST_F(LocalOpenTest, CreatesTheStore) {
   put(*open(), "key", "value");
   EXPECT_TRUE(std::filesystem::exists(path_));
   EXPECT_TRUE(holds(*open(), {{"key", "value"}}));
+}
+
+TEST_F(LocalOpenTest, CopiesToOnePlaceDoNotGetIntoEachOthersWay) {
+  auto engine = open();
+  for (int i = 0; i < 1000; ++i) put(*engine, numbered(i), std::string(1000, 'v'));
+  std::atomic<int> made{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const Status status = engine->compact_to(dir_.file("copy.db"));
+      if (status.ok()) ++made;
+      EXPECT_TRUE(status.ok() || status.code() == StatusCode::kBusy ||
+                  status.code() == StatusCode::kInvalidArgument)
+          << status.to_string();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(1, made);
+  auto copy = must(open_local(dir_.file("copy.db"), {}));
+  EXPECT_OK(copy->verify());
+  EXPECT_EQ(1000U, copy->stats().entries_in_tree);
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("copy.db-new")));
 }
 
 TEST_F(LocalOpenTest, AbsentStoreIsNotFoundUnlessCreated) {
@@ -373,6 +399,56 @@ TEST_F(LocalProcessTest, StoreOfAKilledProcessIsFree) {
   EXPECT_NE(std::string::npos, busy.message().find(std::to_string(child.pid())));
   child.kill();
   EXPECT_EQ("signal 9", child.wait());
+  EXPECT_TRUE(holds(*open(), {{"key", "value"}}));
+}
+
+// Calls `work` once, when an open has found that there is no store and goes on to take the lock.
+class AtOpenLooked {
+ public:
+  explicit AtOpenLooked(std::function<void()> work) {
+    work_ = std::move(work);
+    test_hooks::on_crash_point = [](std::string_view name) {
+      if (name != "open-looked") return;
+      test_hooks::on_crash_point = nullptr;
+      work_();
+    };
+  }
+  ~AtOpenLooked() { test_hooks::on_crash_point = nullptr; }
+  AtOpenLooked(const AtOpenLooked&) = delete;
+  AtOpenLooked& operator=(const AtOpenLooked&) = delete;
+
+ private:
+  static inline std::function<void()> work_;
+};
+
+TEST_F(LocalProcessTest, StoreThatAnotherProcessMakesMeanwhileIsOpenedNotReplaced) {
+  const AtOpenLooked hook([&] {
+    EXPECT_EQ("made", in_child([&] {
+                auto engine = open();
+                put(*engine, "key", "value");
+                must(engine->checkpoint());
+                must(engine->close());
+                return "made";
+              }));
+  });
+  EXPECT_TRUE(holds(*open(), {{"key", "value"}}));
+}
+
+TEST_F(LocalProcessTest, ForkWhileAnotherThreadOpensLeavesTheChildFreeToOpen) {
+  std::promise<void> opening;
+  std::promise<void> forked;
+  const AtOpenLooked hook([&] {
+    opening.set_value();
+    forked.get_future().wait();
+  });
+  std::thread other([&] { must(must(open_local(dir_.file("other.db"), {}))->close()); });
+  opening.get_future().wait();
+  EXPECT_EQ("opened", in_child([&] {
+              put(*open(), "key", "value");
+              return "opened";
+            }));
+  forked.set_value();
+  other.join();
   EXPECT_TRUE(holds(*open(), {{"key", "value"}}));
 }
 

@@ -1,7 +1,5 @@
 #include "engine/local/handle.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/try.h"
+#include "engine/local/per_process.h"
 
 namespace lapse::engine {
 
@@ -235,9 +234,7 @@ class LocalHandle final : public Engine {
   Status compact_to(const std::string& path) override {
     LAPSE_TRY_ASSIGN(const std::unique_ptr<Snapshot> snapshot, this->snapshot());
     LAPSE_TRY_ASSIGN(const std::string target, canonical_path(path));
-    struct stat info {};
-    if (::stat(target.c_str(), &info) == 0)
-      return {StatusCode::kInvalidArgument, path + ": exists already; a copy is only written to a new file"};
+    LAPSE_TRY(Tree::check_absent(target));  // before all the work, and once more after it
     LAPSE_TRY_ASSIGN(const auto journals, find_journal_slots(target, true));
     if (!journals.empty())
       return {StatusCode::kInvalidArgument,
@@ -318,8 +315,8 @@ class LocalHandle final : public Engine {
 }  // namespace
 
 std::recursive_mutex& handles_mutex() {
-  static auto* mutex = new std::recursive_mutex;  // never destroyed: handles may outlive static destruction
-  return *mutex;
+  static PerProcess<std::recursive_mutex> mutex;
+  return mutex.get();
 }
 
 std::unique_ptr<Engine> make_handle(std::shared_ptr<Core> core, bool read_only) {

@@ -42,7 +42,7 @@ Result<std::vector<LiveFile>> find_live_files(const std::vector<JournalImage>& i
       case HeaderPair::State::kForeign:
         return Status(StatusCode::kInvalidArgument, images[i].name + ": not a Lapse journal");
       case HeaderPair::State::kUnsupported:
-        return Status(StatusCode::kUnsupported, images[i].name + ": written by a newer version of Lapse");
+        return Status(StatusCode::kUnsupported, images[i].name + ": written by another version of Lapse");
       case HeaderPair::State::kValid: break;
     }
     if (pair.header.store_id != start.store_id)
@@ -128,7 +128,8 @@ Result<ReplayEnd> replay_journal(const std::vector<JournalImage>& images, const 
   if (bad <= synced) {
     const bool inside = replayed > 0;
     end.damage = damage_at(inside ? at_offset(images[files[replayed - 1].image].name, last_offset)
-                                  : "journal file " + std::to_string(expected_file) + " is missing",
+                                  : start.name + ": journal file number " + std::to_string(expected_file) +
+                                        " is missing, or both its headers are lost",
                            bad, synced);
     for (size_t i = inside ? replayed - 1 : 0; i < files.size(); ++i) end.damaged.push_back(files[i].image);
   }

@@ -35,6 +35,7 @@ struct JournalImage {
 
 // Where the tree ends and the journal begins.
 struct ReplayStart {
+  std::string name{};  // of the store, for messages
   StoreId store_id{};
   uint64_t drained_sequence = 0;  // in the tree
   uint64_t first_file = 1;        // the number of the file that goes on from there
@@ -56,7 +57,7 @@ struct ReplayEnd {
 // Called for each record in order; an error stops the replay and is its result.
 using ApplyRecord = std::function<Status(const Record& record)>;
 
-// kInvalidArgument: a file is no journal, or of another store. kUnsupported: of a newer format. Damage is not
+// kInvalidArgument: a file is no journal, or of another store. kUnsupported: of another format. Damage is not
 // an error here but part of the answer, since a salvage goes on with what stands before it.
 Result<ReplayEnd> replay_journal(const std::vector<JournalImage>& images, const ReplayStart& start,
                                  const ApplyRecord& apply);

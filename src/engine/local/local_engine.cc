@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include "engine/local/core.h"
 #include "engine/local/handle.h"
 #include "engine/local/journal_recovery.h"
+#include "engine/local/per_process.h"
 
 namespace lapse::engine {
 
@@ -24,16 +26,17 @@ constexpr size_t kLargestTransaction = (4UL << 30) - (1UL << 20);  // a record's
 
 // LMDB, and POSIX locks, allow a file to be open once in a process: whoever opens it again gets the same
 // core. A core is in the registry until it is destroyed altogether, so that nobody opens a file that is still
-// being closed.
+// being closed. A forked child has a registry of its own: the parent's may have been forked in the middle of a change.
 class Registry {
  public:
   using FileId = std::pair<dev_t, ino_t>;
   using Lock =
       std::unique_lock<std::recursive_mutex>;  // recursive: a core may go while its like is being opened
 
+  // Never destroyed: handles may outlive static destruction.
   static Registry& instance() {
-    static auto* registry = new Registry;  // never destroyed: handles may outlive static destruction
-    return *registry;
+    static PerProcess<Registry> registry;
+    return registry.get();
   }
 
   static Lock lock() { return Lock(handles_mutex()); }
@@ -44,11 +47,6 @@ class Registry {
       const auto entry = cores_.find(id_of(path));
       if (entry == cores_.end()) return nullptr;
       std::shared_ptr<Core> core = entry->second.lock();
-      if (core && core->forked()) {
-        cores_.erase(entry);
-        CoreRef::abandon(std::move(core));  // the parent's
-        return nullptr;
-      }
       if (core && (core->has_handles() || core->has_guests())) return core;
       core.reset();  // which may be the end of it
       if (cores_.contains(id_of(path))) destroyed_.wait(*lock);
@@ -131,7 +129,9 @@ class Opening {
   Result<std::unique_ptr<Core>> open() {
     const auto kind = options_.read_only ? OwnerLock::Kind::kReader : OwnerLock::Kind::kWriter;
     LAPSE_TRY(check_or_allow_absence());
+    test_hooks::crash_point("open-looked");
     LAPSE_TRY_ASSIGN(lock_, OwnerLock::acquire(path_, kind));
+    if (absent_) LAPSE_TRY(check_or_allow_absence());  // another process may have made it meanwhile
     if (absent_) LAPSE_TRY(create());
     // What a killed process left may be in the page cache only: names as well as (Tree::open) a meta page. It must be on
     // disk before anything relies on it: before a commit into a file whose name is not there yet, before a journal is used
@@ -167,7 +167,8 @@ class Opening {
     std::vector<JournalImage> images;
     for (const JournalSlot& slot : slots_) images.push_back({slot.file.path(), slot.mapping.bytes()});
     const StoreMeta& meta = contents_.tree->current()->meta();
-    const ReplayStart start{.store_id = meta.store_id,
+    const ReplayStart start{.name = path_,
+                            .store_id = meta.store_id,
                             .drained_sequence = meta.drained_sequence,
                             .first_file = meta.first_file,
                             .chain = meta.chain,
@@ -176,7 +177,8 @@ class Opening {
     const auto apply = [&](const Record& record) { return apply_record(record, contents_.buffer.get()); };
     LAPSE_TRY_ASSIGN(end_, replay_journal(images, start, apply));
     if (!options_.salvage) LAPSE_TRY(end_.damage);
-    contents_.end = {end_.next_file, end_.last_sequence, end_.chain};
+    // A drain that had begun may have brought later commits into the tree: their numbers are taken.
+    contents_.end = {end_.next_file, std::max(end_.last_sequence, meta.target_sequence), end_.chain};
     return {};
   }
 

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -158,17 +157,11 @@ class TreeEnvironment {
 
   // Writes a page as it is, and syncs. Not through LMDB, which writes only what has changed.
   Status write_again(uint64_t offset, std::string_view page) const {
-    for (size_t done = 0; done < page.size();) {
-      const ssize_t written =
-          ::pwrite(fd(), page.data() + done, page.size() - done, static_cast<off_t>(offset + done));
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return os_error(path_, "cannot write", written < 0 ? errno : EIO);
-      done += static_cast<size_t>(written);
-    }
-    while (::fdatasync(fd()) != 0) {
-      if (errno != EINTR) return os_error(path_, "cannot sync", errno);
-    }
-    return {};
+    File file = File::adopt(fd(), path_);
+    Status status = file.write(offset, page);
+    if (status.ok()) status = file.sync();
+    file.abandon();  // it stays LMDB's
+    return status;
   }
 
   Status error(std::string_view what, int code) const { return lmdb_status(path_, what, code); }
@@ -568,15 +561,34 @@ class WriteTransaction {
   bool map_full_ = false;
 };
 
+// The file in which a store is made: empty, and kept from others who would make the same one.
+Result<File> take_unfinished(const std::string& path) {
+  while (true) {
+    LAPSE_TRY_ASSIGN(File file, File::open(path, File::Mode::kCreate));
+    LAPSE_TRY_ASSIGN(const bool held, file.try_lock());
+    if (!held) return Status(StatusCode::kBusy, path + ": somebody else is writing it");
+    if (!file.is_at_its_path()) continue;  // it has just been finished
+    LAPSE_TRY(file.truncate(0));           // what a killed process has left
+    return file;
+  }
+}
+
 }  // namespace
 
 Tree::~Tree() = default;
 
+Status Tree::check_absent(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 && errno == ENOENT) return {};
+  return {StatusCode::kInvalidArgument, path + ": exists already; a store is only written to a new file"};
+}
+
 Status Tree::create(const std::string& path, StoreMeta meta, const FillSome& fill) {
   const std::string unfinished = path + "-new";
-  LAPSE_TRY(remove_file(unfinished));
+  LAPSE_TRY_ASSIGN(const File held, take_unfinished(unfinished));
   Status status = fill_new_file(unfinished, &meta, fill);
   test_hooks::crash_point("create-filled");
+  if (status.ok()) status = check_absent(path);
   if (status.ok()) status = rename_file(unfinished, path);
   if (!status.ok()) {
     (void)remove_file(unfinished);
@@ -638,13 +650,16 @@ Status Tree::settle() {
 // Makes what LMDB committed last the current generation.
 Status Tree::advance() {
   MDB_txn* begun = nullptr;
-  if (int code = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &begun))
-    return environment_->error("cannot begin to read", code);
+  const int code = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &begun);
+  if (code == MDB_READERS_FULL)  // which may pass
+    return {StatusCode::kNoSpace, path_ + ": snapshots hold " + std::to_string(kMaxReaders) +
+                                      " old states of the store, and there is no room for more"};
+  if (code != 0) return environment_->error("cannot begin to read", code);
   std::unique_ptr<MDB_txn, decltype(&mdb_txn_abort)> pin(begun, mdb_txn_abort);
   const auto make = [&]() -> Result<std::shared_ptr<const Generation>> {
     MDB_dbi database = 0;
-    if (int code = mdb_dbi_open(begun, nullptr, 0, &database))
-      return environment_->error("cannot open", code);
+    if (int error = mdb_dbi_open(begun, nullptr, 0, &database))
+      return environment_->error("cannot open", error);
     LAPSE_TRY_ASSIGN(const uint64_t bytes, environment_->file_bytes());
     LAPSE_TRY_ASSIGN(const auto map, environment_->map_at_least(bytes));
     const std::string_view head(map->data, std::min<uint64_t>(bytes, kMetaHeadBytes));

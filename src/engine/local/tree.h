@@ -161,8 +161,11 @@ class Tree {
   using FillSome = std::function<Result<bool>(TreeBatch* batch)>;
 
   // Creates a tree at `path`, which must not exist, under the name <path>-new until it is whole. When this
-  // returns, it survives a power cut. On error no file is left.
+  // returns, it survives a power cut. On error no file is left. kBusy: somebody else is making it.
   static Status create(const std::string& path, StoreMeta meta, const FillSome& fill);
+
+  // kInvalidArgument if there is anything at `path`.
+  static Status check_absent(const std::string& path);
 
   // Whether there is a file that may be a store: kNotFound, or kInvalidArgument with what is there instead.
   // Reads only what never changes, so it may be called while another process writes.
