@@ -14,7 +14,7 @@
 //  - Keys are compared as unsigned bytes; the empty key and the empty value are ordinary.
 //  - Commits are totally ordered and numbered, 1, 2, 3, …; a transaction that wrote nothing takes no
 //    number. A snapshot is the state right after one of them: all of it, and nothing later.
-//  - A commit that returned ok is in every snapshot taken afterwards. A commit that failed with
+//  - A commit() that returned ok is in every snapshot taken afterwards. A commit that failed with
 //    anything but kUnknown left no trace.
 //  - Readers never wait for a writer. There is one writer at a time.
 //  - Absence is std::nullopt or !valid(); a Status that is not ok means that the answer is not known.
@@ -116,7 +116,7 @@ class Transaction : public Reader {
   virtual Result<uint64_t> commit() = 0;
 
   // For writes that can as well be made another time: as commit(), but it never waits for the disk or for anyone, and
-  // never moves other commits on. Durable when a later commit is. kBusy: it would have had to; nothing happened, and the
+  // never moves other commits on. Durable when a later commit is, and where only what is durable is shown, visible then, too. kBusy: it would have had to; nothing happened, and the
   // transaction is still open.
   virtual Result<uint64_t> commit_without_waiting() = 0;
 };

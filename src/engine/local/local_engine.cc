@@ -159,7 +159,7 @@ class Opening {
                                                 " is; restore the store, or move the journal away"};
     StoreMeta meta;
     meta.store_id = new_store_id();
-    return Tree::create(path_, meta, [](TreeBatch*) { return Result<bool>(false); });
+    return Tree::create(path_, meta, nullptr);
   }
 
   Status replay() {

@@ -22,7 +22,8 @@ constexpr MDB_dbi kMainDatabase = 1;  // LMDB's number for the unnamed one
 constexpr uint64_t kLockFileBytes = 256 << 10;
 constexpr unsigned kMaxReaders = 4000;
 constexpr uint64_t kNearlyFullBytes = 1 << 20;
-constexpr uint64_t kCreateMapBytes = 8UL << 30;  // above what one step of fill() can add
+constexpr uint64_t kEmptyMapBytes = 1 << 20;
+constexpr uint64_t kCopyMapBytes = 4UL << 30;  // half of it is above what one step of fill() can add
 constexpr uint32_t kLmdbMagic = 0xBEEFC0DE;
 constexpr size_t kPageBytes = 4096;
 
@@ -601,16 +602,19 @@ Status Tree::create(const std::string& path, StoreMeta meta, const FillSome& fil
 Status Tree::fill_new_file(const std::string& path, StoreMeta* meta, const FillSome& fill) {
   TreeEnvironment environment(path);
   // Nobody else knows the file yet: no locks, and one sync at the end.
-  LAPSE_TRY(environment.open(MDB_NOLOCK | MDB_NOSYNC, kCreateMapBytes));
+  LAPSE_TRY(environment.open(MDB_NOLOCK | MDB_NOSYNC, fill ? kCopyMapBytes : kEmptyMapBytes));
   bool more = true;
   while (more) {
     LAPSE_TRY_ASSIGN(const uint64_t bytes, environment.file_bytes());
-    if (bytes + kCreateMapBytes / 2 > environment.map_bytes())
+    if (fill && bytes + kCopyMapBytes / 2 > environment.map_bytes())
       LAPSE_TRY(environment.resize_map(2 * environment.map_bytes()));
     WriteTransaction transaction(&environment);
     LAPSE_TRY(transaction.begin());
     TreeBatch batch(path, transaction.cursor(), std::nullopt, *meta);
-    LAPSE_TRY_ASSIGN(more, fill(&batch));
+    more = false;
+    if (fill) {
+      LAPSE_TRY_ASSIGN(more, fill(&batch));
+    }
     batch.tally(meta);
     if (!more) LAPSE_TRY(batch.put_meta(*meta));
     LAPSE_TRY(transaction.commit());

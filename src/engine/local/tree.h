@@ -160,8 +160,8 @@ class Tree {
   // Puts in some more, a few MB at a time; false when that was all.
   using FillSome = std::function<Result<bool>(TreeBatch* batch)>;
 
-  // Creates a tree at `path`, which must not exist, under the name <path>-new until it is whole. When this
-  // returns, it survives a power cut. On error no file is left. kBusy: somebody else is making it.
+  // Creates a tree at `path`, which must not exist, under the name <path>-new until it is whole; without `fill`, an empty
+  // one. When this returns, it survives a power cut. On error no file is left. kBusy: somebody else is making it.
   static Status create(const std::string& path, StoreMeta meta, const FillSome& fill);
 
   // kInvalidArgument if there is anything at `path`.

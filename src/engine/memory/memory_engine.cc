@@ -51,7 +51,7 @@ Result<std::unique_ptr<Engine>> open_memory(const MemoryOptions& options) {
   LAPSE_TRY_ASSIGN(const TemporaryDirectory directory, TemporaryDirectory::make());
   StoreMeta meta;
   meta.store_id = new_store_id();
-  LAPSE_TRY(Tree::create(directory.file(), meta, [](TreeBatch*) { return Result<bool>(false); }));
+  LAPSE_TRY(Tree::create(directory.file(), meta, nullptr));
   LocalOptions local;
   local.durability = Durability::kNone;
   local.buffer_bytes = options.buffer_bytes;
