@@ -38,6 +38,8 @@ void walk(const std::string& file) {
   if (!meta.ok()) return;
   const PageTree tree(file.data(), *meta);
   (void)tree.get("key");
+  constexpr std::string_view kKeys[] = {"key", "", "m"};
+  tree.expect(kKeys);
   PageCursor cursor(&tree);
   size_t steps = 0;
   for (auto status = cursor.first(); status.ok() && cursor.valid() && steps < 10000; ++steps)

@@ -81,6 +81,9 @@ class Reader {
   // In the order of `keys`, all of one moment.
   Result<std::vector<std::optional<std::string>>> multi_get(std::span<const std::string_view> keys) const;
   Result<bool> exists(std::string_view key) const;
+  // A hint, without effect but on speed: these keys will be read or written next, one by one. What lies in main memory
+  // is then fetched for all of them at once. multi_get(), multi_put() and purges do so by themselves.
+  void expect(std::span<const std::string_view> keys) const;
 
   // The time left: kForever for a permanent key.
   Result<std::optional<std::chrono::milliseconds>> ttl(std::string_view key) const;

@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -68,6 +69,10 @@ class Reader {
   // The value, or nothing if the key is absent. kTooLarge if no such key can exist.
   // The bytes stay valid while a Snapshot lives, or until a Transaction's next write or its end.
   virtual Result<std::optional<std::string_view>> get(std::string_view key) const = 0;
+
+  // A hint: these keys will be read or written soon. Whatever has to come from memory for that comes for all of them at
+  // once, where one get() after the other would wait for each.
+  virtual void expect(std::span<const std::string_view> /*keys*/) const {}
 
   // The reader must outlive its cursors.
   virtual std::unique_ptr<Cursor> cursor() const = 0;

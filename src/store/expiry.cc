@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "base/try.h"
 #include "store/visibility.h"
@@ -46,6 +47,17 @@ bool is_up_to_date(const FamilyWriter& writer, const DueEntries& due) {
          family.found_until_ms == due.next_deadline_ms;
 }
 
+// Of the first few entries; returns how many.
+size_t expect_keys(const FamilyWriter& writer, std::span<const std::string> entries, size_t prefix_bytes) {
+  std::string_view keys[kExpectedAtOnce];
+  const size_t count = std::min(entries.size(), kExpectedAtOnce);
+  for (size_t i = 0; i < count; ++i) {
+    if (const Result<ExpiryKey> entry = parse(entries[i], prefix_bytes); entry.ok()) keys[i] = entry->key;
+  }
+  writer.expect({keys, count});
+  return count;
+}
+
 // From now on, the search for what is due begins behind what was removed.
 Status raise_hints(FamilyWriter* writer, const DueEntries& due) {
   std::string from = due.next.empty() ? expiry_from(writer->id(), kNever) : due.next;
@@ -74,7 +86,9 @@ Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t fi
   const size_t prefix_bytes = expiry_prefix(writer->id()).size();
   const size_t end = due->done + std::min<size_t>(limit, due->entries.size() - due->done);
   PurgeResult result;
-  for (; due->done < end; ++due->done) {
+  const std::span<const std::string> entries = std::span(due->entries).first(end);
+  for (size_t expected = due->done; due->done < end; ++due->done) {
+    if (due->done == expected) expected += expect_keys(*writer, entries.subspan(expected), prefix_bytes);
     const std::string& bytes = due->entries[due->done];
     LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(bytes, prefix_bytes));
     LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer->stored_row(entry.key));

@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "lapse/keyspace.h"
 #include "lapse/status.h"
 #include "store/catalog.h"
+#include "store/keys.h"
 #include "store/row.h"
 #include "store/write_transaction.h"
 
@@ -36,6 +38,11 @@ class FamilyWriter {
   // The row, visible or not. Its value is good until the next write.
   Result<std::optional<Row>> stored_row(std::string_view key) const;
   Result<std::optional<Row>> visible_row(std::string_view key) const;
+
+  // Reader::expect(), of keys that are about to be changed.
+  void expect(std::span<const std::string_view> keys) const {
+    expect_rows(*transaction_->engine(), id(), keys);
+  }
 
   // The deadline that this lifetime gives a key that is written now, by the family's policies.
   Result<int64_t> deadline_for(std::string_view key, const Lifetime& lifetime,

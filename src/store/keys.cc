@@ -1,5 +1,7 @@
 #include "store/keys.h"
 
+#include <vector>
+
 #include "base/coding.h"
 #include "base/try.h"
 
@@ -79,6 +81,22 @@ std::string family_prefix(FamilyId id) {
 
 std::string data_prefix(FamilyId id) { return part(id, kData, 0); }
 std::string data_key(FamilyId id, std::string_view key) { return part(id, kData, key.size()).append(key); }
+void expect_rows(const engine::Reader& reader, FamilyId id, std::span<const std::string_view> keys) {
+  const std::string prefix = data_prefix(id);
+  size_t bytes = 0;
+  for (const std::string_view key : keys) bytes += prefix.size() + key.size();
+  std::string all;
+  all.reserve(bytes);
+  std::vector<std::string_view> rows;
+  rows.reserve(keys.size());
+  for (const std::string_view key : keys) {
+    const char* begin = all.data() + all.size();
+    all.append(prefix).append(key);
+    rows.emplace_back(begin, prefix.size() + key.size());
+  }
+  reader.expect(rows);
+}
+
 std::string count_key(FamilyId id) { return part(id, kCount, 0); }
 
 std::string expiry_prefix(FamilyId id) { return part(id, kExpiry, 0); }

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,9 @@ std::string family_prefix(FamilyId id);
 std::string data_prefix(FamilyId id);
 std::string data_key(FamilyId id, std::string_view key);
 std::string count_key(FamilyId id);
+// engine::Reader::expect() of data rows. Of many keys, so many at a time: what comes later would push out what came first.
+inline constexpr size_t kExpectedAtOnce = 32;
+void expect_rows(const engine::Reader& reader, FamilyId id, std::span<const std::string_view> keys);
 
 struct ExpiryKey {
   int64_t deadline_ms;

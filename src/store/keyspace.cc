@@ -19,6 +19,7 @@ namespace lapse {
 using internal::check_key;
 using internal::check_value;
 using internal::FamilyWriter;
+using internal::kExpectedAtOnce;
 using internal::Row;
 using std::chrono::milliseconds;
 
@@ -161,6 +162,17 @@ Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<interna
 
 // --------------------------------------------------------------------------------------------- writing
 
+namespace {
+
+void expect_keys(const FamilyWriter& writer, std::span<const KeyValue> entries) {
+  std::string_view keys[kExpectedAtOnce];
+  const size_t count = std::min(entries.size(), kExpectedAtOnce);
+  for (size_t i = 0; i < count; ++i) keys[i] = entries[i].first;
+  writer.expect({keys, count});
+}
+
+}  // namespace
+
 Status Keyspace::put(std::string_view key, std::string_view value, Lifetime lifetime) {
   LAPSE_TRY(check_entry(key, value));
   return scope_->write(family_, [&](FamilyWriter& writer) { return writer.put(key, value, lifetime); });
@@ -169,7 +181,11 @@ Status Keyspace::put(std::string_view key, std::string_view value, Lifetime life
 Status Keyspace::multi_put(std::span<const KeyValue> entries, Lifetime lifetime) {
   for (const auto& [key, value] : entries) LAPSE_TRY(check_entry(key, value));
   return scope_->write(family_, [&](FamilyWriter& writer) -> Status {
-    for (const auto& [key, value] : entries) LAPSE_TRY(writer.put(key, value, lifetime));
+    const bool reads = writer.record().reads_before_writes();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (reads && i % kExpectedAtOnce == 0) expect_keys(writer, entries.subspan(i));
+      LAPSE_TRY(writer.put(entries[i].first, entries[i].second, lifetime));
+    }
     return {};
   });
 }

@@ -13,6 +13,7 @@
 namespace lapse {
 
 using internal::check_key;
+using internal::kExpectedAtOnce;
 using internal::ReadView;
 using internal::Row;
 using std::chrono::milliseconds;
@@ -50,11 +51,16 @@ Result<std::vector<std::optional<std::string>>> Reader::multi_get(
   LAPSE_TRY_ASSIGN(ReadView view, scope_->read(family_));
   std::vector<std::optional<std::string>> values;
   values.reserve(keys.size());
-  for (const std::string_view key : keys) {
-    LAPSE_TRY_ASSIGN(const std::optional<Row> row, view.row(key));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (i % kExpectedAtOnce == 0) view.expect(keys.subspan(i, std::min(kExpectedAtOnce, keys.size() - i)));
+    LAPSE_TRY_ASSIGN(const std::optional<Row> row, view.row(keys[i]));
     values.push_back(row ? std::optional<std::string>(row->value) : std::nullopt);
   }
   return values;
+}
+
+void Reader::expect(std::span<const std::string_view> keys) const {
+  if (Result<ReadView> view = scope_->read(family_); view.ok()) view->expect(keys);
 }
 
 Result<bool> Reader::exists(std::string_view key) const {

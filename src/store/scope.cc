@@ -26,6 +26,10 @@ ReadView::~ReadView() {
   scope_->remove_expired(*family_, expired_, now_ms_);
 }
 
+void ReadView::expect(std::span<const std::string_view> keys) const {
+  if (!past_) expect_rows(*reader_, id_, keys);
+}
+
 Result<std::optional<Row>> ReadView::row(std::string_view key) {
   if (past_) return past_row(key);
   LAPSE_TRY_ASSIGN(const auto bytes, reader_->get(data_key(id_, key)));

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +57,8 @@ class ReadView {
   int64_t now_ms() const { return now_ms_; }
   bool is_past() const { return past_; }
 
+  // Reader::expect()
+  void expect(std::span<const std::string_view> keys) const;
   // The visible row; its value is good as long as the view.
   Result<std::optional<Row>> row(std::string_view key);
 

@@ -53,6 +53,35 @@ TEST_P(AsideConformance, SharedStateIsMadeOnce) {
   EXPECT_EQ(1, made);
 }
 
+TEST_P(AsideConformance, KeysThatAreExpectedAreReadAsEver) {
+  Map contents;
+  for (int i = 0; i < 300; ++i) contents[numbered(i)] = "value";
+  contents[""] = "of the empty key";
+  contents[std::string(600, 'k')] = "of a long key";
+  contents[std::string(kMaxKeyBytes, 'k')] = "of the longest";
+  put_all(*engine_, contents);
+  must(engine_->checkpoint());
+  put(*engine_, numbered(7), "other");
+  contents[numbered(7)] = "other";
+  std::vector<std::string> keys{"absent", numbered(1), std::string(kMaxKeyBytes + 1, 'k'), "absent"};
+  for (const auto& [key, value] : contents) keys.push_back(key);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const auto snapshot = must(engine_->snapshot());
+  snapshot->expect({});
+  snapshot->expect(views);
+  EXPECT_TRUE(holds(*snapshot, contents));
+  auto transaction = must(engine_->begin());
+  must(transaction->put(numbered(1), "own"));
+  transaction->expect(views);
+  EXPECT_EQ("own", must(transaction->get(numbered(1))).value());
+  must(transaction->commit());
+  transaction->expect(views);  // is no error after the end either
+  EXPECT_EQ("child", in_child([&] {
+              snapshot->expect(views);
+              return "child";
+            }));
+}
+
 TEST_P(AsideConformance, FewEntriesAreEstimatedExactly) {
   for (int i = 0; i < 100; ++i) put(*engine_, numbered(i), "value");
   erase(*engine_, numbered(50));

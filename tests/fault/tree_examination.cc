@@ -103,6 +103,9 @@ class Examination {
   }
 
   std::string gets(const engine::Reader& reader) {
+    std::vector<std::string_view> keys;
+    for (const auto& [key, values] : known_.ever) keys.push_back(key);
+    reader.expect(keys);
     for (const auto& [key, values] : known_.ever) {
       const auto value = reader.get(key);
       if (!value.ok()) {

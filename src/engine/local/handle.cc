@@ -25,6 +25,7 @@ class LocalSnapshot final : public Snapshot {
   LocalSnapshot& operator=(const LocalSnapshot&) = delete;
 
   Result<std::optional<std::string_view>> get(std::string_view key) const override { return point_.get(key); }
+  void expect(std::span<const std::string_view> keys) const override { point_.expect(keys); }
   std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     return point_.estimate_entries(from, to);
@@ -56,6 +57,8 @@ class LocalTransaction final : public Transaction {
     LAPSE_TRY(check_open());
     return point_.get(key);
   }
+
+  void expect(std::span<const std::string_view> keys) const override { point_.expect(keys); }
 
   std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
 

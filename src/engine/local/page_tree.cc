@@ -1,5 +1,6 @@
 #include "engine/local/page_tree.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 
@@ -33,6 +34,86 @@ Result<std::optional<std::string_view>> PageTree::get(std::string_view key) cons
   const char* node = page + slot_of(page, slot);
   if (!value_of(node, page, &value)) return describe_value(number, node);
   return std::optional<std::string_view>(value);
+}
+
+// --- Many searches at once -----------------------------------------------------------------------
+
+namespace {
+
+constexpr size_t kLineBytes = 64;
+
+void prefetch(const char* from, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(from + at);
+}
+
+}  // namespace
+
+// What it looks at in one step it has asked for in the one before.
+struct PageTree::Search {
+  std::string_view key;
+  uint64_t number = kNoPage;
+  const char* page = nullptr;  // null: its header has yet to come
+  unsigned level = 0;
+  unsigned low = 0;
+  unsigned high = 0;
+
+  void enter(const PageTree& tree, uint64_t child) {
+    number = child;
+    page = nullptr;
+    prefetch(tree.map_ + child * tree.page_bytes_, 2 * kLineBytes);  // a leaf's slots as well
+  }
+
+  // False if it has come to an end, be it the page where get() will find that something is wrong.
+  bool step(const PageTree& tree) {
+    const bool leaf = tree.kind_at(level) == Kind::kLeaf;
+    if (page == nullptr) {
+      page = tree.load(number, tree.kind_at(level));
+      if (page == nullptr) return false;
+      low = leaf ? 0 : 1;
+      high = count_of(page);
+    } else {
+      const unsigned middle = (low + high) / 2;
+      const char* node = tree.node_at(page, middle);
+      if (node == nullptr) return false;
+      const int order = compare_bytes(key_of(node), key);
+      if (leaf && order == 0) {
+        prefetch(value_bytes_at(node), 2 * kLineBytes);
+        return false;
+      }
+      (order <= 0 ? low : high) = order <= 0 ? middle + 1 : middle;
+    }
+    if (low < high) {
+      prefetch(page + slot_of(page, (low + high) / 2), 1);
+      return true;
+    }
+    const char* node = leaf ? nullptr : tree.node_at(page, low - 1);
+    if (node == nullptr || !tree.in_file(child_of(node))) return false;
+    ++level;
+    enter(tree, child_of(node));
+    return true;
+  }
+};
+
+void PageTree::expect(std::span<const std::string_view> keys) const {
+  if (!in_file(root_.page)) return;
+  Search searches[kExpectedTogether];
+  for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kExpectedTogether))) {
+    size_t going_on = 0;
+    for (const std::string_view key : keys.first(std::min(keys.size(), kExpectedTogether))) {
+      Search& search = searches[going_on++];
+      search = Search{.key = key};
+      search.enter(*this, root_.page);
+    }
+    while (going_on > 0) {
+      for (size_t i = 0; i < going_on;) {
+        if (searches[i].step(*this)) {
+          ++i;
+        } else {
+          searches[i] = searches[--going_on];
+        }
+      }
+    }
+  }
 }
 
 // --- Cursor --------------------------------------------------------------------------------------

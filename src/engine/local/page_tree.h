@@ -29,6 +29,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "engine/local/page_format.h"
@@ -50,6 +51,12 @@ class PageTree {
   // The value, or nothing if the key is absent. kCorrupt: a page on the way is damaged.
   Result<std::optional<std::string_view>> get(std::string_view key) const;
 
+  // A hint: get() will come for these keys soon. A search waits for memory at each step; here the searches for all keys
+  // take their steps in turns, so that they wait together.
+  void expect(std::span<const std::string_view> keys) const;
+  // So many at a time: about what a processor can be waiting for.
+  static constexpr size_t kExpectedTogether = 16;
+
   const TreeRoot& root() const { return root_; }
   uint64_t entries() const { return root_.entries; }
 
@@ -57,6 +64,8 @@ class PageTree {
   friend class PageCursor;
   friend class PathChecker;
   friend class TreeWalk;
+
+  struct Search;  // one that takes a step at a time
 
   enum class Kind : uint16_t { kBranch = 1, kLeaf = 2, kOverflow = 4 };  // as the page's flags have it
 

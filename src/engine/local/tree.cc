@@ -218,6 +218,21 @@ Result<std::optional<std::string_view>> Generation::get(std::string_view key, bo
   }
 }
 
+// Of a long key, only as far as its first fork.
+void Generation::expect(std::span<const std::string_view> keys) const {
+  constexpr size_t kMost = PageTree::kExpectedTogether;
+  for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kMost))) {
+    std::optional<RowPath> paths[kMost];
+    std::string_view row_keys[kMost];
+    size_t count = 0;
+    for (const std::string_view key : keys.first(std::min(keys.size(), kMost))) {
+      row_keys[count] = paths[count].emplace(key).row_key();
+      ++count;
+    }
+    pages_.expect({row_keys, count});
+  }
+}
+
 Status Generation::verify() const {
   uint64_t rows = 0;
   uint64_t row_sum = 0;

@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,9 @@ class Generation {
 
   // The bytes stay valid while the generation lives. kCorrupt says where.
   Result<std::optional<std::string_view>> get(std::string_view key, bool verify_checksum) const;
+
+  // Reader::expect()
+  void expect(std::span<const std::string_view> keys) const;
 
   // Reads everything; see Engine::verify().
   Status verify() const;

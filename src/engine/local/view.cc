@@ -47,6 +47,14 @@ Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) con
   return view->generation->get(key, verify_checksums);
 }
 
+void ReadPoint::expect(std::span<const std::string_view> keys) const {
+  if (!check_usable().ok()) return;
+  for (const WriteBuffer* buffer : {view->active.get(), view->frozen.get()}) {
+    if (buffer != nullptr && !buffer->empty()) buffer->expect(keys);
+  }
+  view->generation->expect(keys);
+}
+
 Result<uint64_t> ReadPoint::estimate_entries(std::string_view from, std::string_view to) const {
   constexpr uint64_t kCountedExactly = 256;
   uint64_t counted = 0;

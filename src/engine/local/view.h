@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,8 @@ struct ReadPoint {
   // tree's pages from being used again.
   Status check_usable() const;
   Result<std::optional<std::string_view>> get(std::string_view key) const;
+  // Reader::expect()
+  void expect(std::span<const std::string_view> keys) const;
   // About how many entries have keys in [from, to).
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const;
 

@@ -112,6 +112,13 @@ void WriteBuffer::expect(std::string_view key) const {
   __builtin_prefetch(&buckets_[checksum(key, 0) & bucket_mask_], /*rw=*/1);
 }
 
+void WriteBuffer::expect(std::span<const std::string_view> keys) const {
+  for (const std::string_view key : keys) expect(key);
+  for (const std::string_view key : keys) {
+    if (const Entry* entry = first_in_bucket(checksum(key, 0))) entry->prefetch();
+  }
+}
+
 WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
                                         std::optional<std::string_view> value) {
   const uint64_t hash = checksum(key, 0);
@@ -302,11 +309,14 @@ WriteBuffer::Node* WriteBuffer::find_last() const {
   return at == head_ ? nullptr : at;
 }
 
-WriteBuffer::Entry* WriteBuffer::find_in_index(std::string_view key, uint64_t hash) const {
+// Null if none of its keys can have this hash.
+WriteBuffer::Entry* WriteBuffer::first_in_bucket(uint64_t hash) const {
   const uint64_t word = buckets_[hash & bucket_mask_].load(std::memory_order_acquire);
-  if ((word & filter_bit(hash)) == 0) return nullptr;
-  auto* entry = reinterpret_cast<Entry*>(word & kPointerMask);
-  for (; entry != nullptr; entry = entry->next_in_bucket) {
+  return (word & filter_bit(hash)) == 0 ? nullptr : reinterpret_cast<Entry*>(word & kPointerMask);
+}
+
+WriteBuffer::Entry* WriteBuffer::find_in_index(std::string_view key, uint64_t hash) const {
+  for (Entry* entry = first_in_bucket(hash); entry != nullptr; entry = entry->next_in_bucket) {
     if (entry->hash == static_cast<uint32_t>(hash) && entry->key() == key) return entry;
   }
   return nullptr;

@@ -36,6 +36,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,8 @@ class WriteBuffer {
 
   // A hint: insert() will come for this key soon. What it looks at first is fetched from memory meanwhile.
   void expect(std::string_view key) const;
+  // The same of find(), and of all that it looks at.
+  void expect(std::span<const std::string_view> keys) const;
   // No value means erased. Of one key, sequences must not fall.
   Entry* insert(std::string_view key, uint64_t sequence, std::optional<std::string_view> value);
   // Takes back an entry's newest version. Only where there are no other readers: in a transaction.
@@ -107,6 +110,7 @@ class WriteBuffer {
   void note_used_bytes();
   static const Version* version_at(const Entry& entry, uint64_t sequence);
 
+  Entry* first_in_bucket(uint64_t hash) const;
   Entry* find_in_index(std::string_view key, uint64_t hash) const;
   void add_to_index(Entry* entry, uint64_t hash);
   bool make_index(size_t buckets);

@@ -14,10 +14,23 @@ namespace lapse::server {
 
 namespace {
 
+// Tells the store which keys come next, a few at a time. They stand `step` apart.
+void expect_keys(const Reader& reader, std::span<const std::string_view> arguments, size_t at, size_t step) {
+  constexpr size_t kAtOnce = 32;
+  if (at % (kAtOnce * step) != 0) return;
+  std::string_view keys[kAtOnce];
+  size_t count = 0;
+  for (; count < kAtOnce && at < arguments.size(); at += step) keys[count++] = arguments[at];
+  reader.expect({keys, count});
+}
+
 Status mget(Call& call) {
   call.reply.array(call.size() - 1);
-  for (const std::string_view key : call.arguments.subspan(1)) {
-    LAPSE_TRY_ASSIGN(const std::optional<std::string> value, look_up(call, key));
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+  const std::span<const std::string_view> arguments = call.arguments.subspan(1);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    expect_keys(*keys, arguments, i, 1);
+    LAPSE_TRY_ASSIGN(const std::optional<std::string> value, look_up(call, arguments[i]));
     reply_value(call, value);
     LAPSE_TRY(call.check_output());
   }
@@ -33,8 +46,11 @@ Result<Pairs> all_pairs(const Call& call) {
 }
 
 Status set_pairs(const Call& call, Pairs pairs, const Lifetime& lifetime) {
-  for (size_t i = 0; i < pairs.size(); i += 2)
+  LAPSE_TRY_ASSIGN(const Keyspace* keys, call.write());
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    expect_keys(*keys, pairs, i, 2);
     LAPSE_TRY(write_value(call, pairs[i], pairs[i + 1], lifetime, "set"));
+  }
   return {};
 }
 
