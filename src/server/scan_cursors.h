@@ -3,7 +3,8 @@
 // Keys are in byte order, so a scan goes on behind the last key it showed: what is there from beginning to end is shown, and
 // shown once, whatever is written meanwhile. The table is bounded; a number that has been pushed out is an error, never a
 // silent gap. A number may be used again: a client that lost a reply asks once more. But numbers that a scan has gone
-// beyond are the first to go, so that however many calls a scan takes, it costs the others one place.
+// beyond are the first to go, so that however many calls a scan takes, it costs the others one place. Each process begins
+// at a number of its own: else one from before a restart would stand for another scan's place.
 
 #pragma once
 
@@ -15,11 +16,13 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/random.h"
+
 namespace lapse::server {
 
 class ScanCursors {
  public:
-  // A number for "behind this key". Never 0. Of more than `most`, those that were superseded first go first, and then the
+  // A number for "behind this key". Never 0, and below 2^53, since some clients take it for a double. Of more than `most`, those that were superseded first go first, and then the
   // ones given out longest ago.
   uint64_t add(std::string_view after_key, size_t most);
   // Nothing: no such number, or no longer.
@@ -37,7 +40,7 @@ class ScanCursors {
   Positions live_;        // given out last first
   Positions superseded_;  // superseded last first
   std::unordered_map<uint64_t, Positions::iterator> by_cursor_;
-  uint64_t last_ = 0;
+  uint64_t last_ = random_u64() >> 12;
 };
 
 }  // namespace lapse::server

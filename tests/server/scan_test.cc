@@ -150,6 +150,29 @@ TEST(ScanCursorsOfAServer, ACursorThatWasPushedOutIsAnErrorAndNoGap) {
   EXPECT_TRUE(client("SCAN " + first).starts_with("(error) ERR invalid cursor: "));
 }
 
+TEST(ScanCursorsOfAServer, ACursorFromBeforeARestartIsAnErrorAndNoGap) {
+  TestServer server;
+  const auto begin_scans = [&] {
+    TestClient client(server);
+    for (int i = 100; i < 200; ++i) client("SET key:" + std::to_string(i) + " value");
+    client.ask({"SCAN", "0", "COUNT", "50"});
+    return client.ask({"SCAN", "0", "COUNT", "50"}).elements.at(0).text;
+  };
+  const std::string old = begin_scans();
+  server.reopen();
+  begin_scans();
+  TestClient client(server);
+  EXPECT_TRUE(client("SCAN " + old).starts_with("(error) ERR invalid cursor: "));
+}
+
+TEST(ScanCursorsOfAServer, CursorsAreNumbersThatADoubleHolds) {
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t cursor = ScanCursors().add("key", 1);
+    EXPECT_NE(0U, cursor);
+    EXPECT_LT(cursor, uint64_t{1} << 53);
+  }
+}
+
 TEST(ScanCursorsOfAServer, AScanOfManyCallsLeavesTheOthersTheirPlaces) {
   Config config = TestServer::in_memory();
   config.max_scan_cursors = 4;
