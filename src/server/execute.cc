@@ -117,7 +117,7 @@ size_t Server::run_commands(Session* session, std::string_view bytes) {
     }
     const std::span<const std::string_view> arguments = session->parser.arguments();
     if (!arguments.empty()) {
-      if (is_paused() && must_wait(*session, find_command(arguments[0]))) {
+      if (is_paused() && must_wait(*session, arguments)) {
         if (!std::exchange(session->waits, true)) waiting_.push_back(session->id);
         return done;
       }
@@ -151,17 +151,20 @@ bool Server::has_timed_out(const Session& session) {
   return !listens && longer_than(config_.timeout_seconds, session.active_at_ms);
 }
 
-// CLIENT PAUSE holds up writes, or everything but what ends the pause.
-bool Server::must_wait(const Session& session, const Command* command) {
-  if (command == nullptr) return false;
-  if (command->name == "client" || session.subscribed()) return false;
+// CLIENT PAUSE holds up writes, or everything but what ends the pause. Not what is refused in any case, and nothing of a
+// stranger: what waits is kept.
+bool Server::must_wait(const Session& session, std::span<const std::string_view> arguments) const {
+  if (!session.authenticated) return false;
+  const Result<const Command*> command = resolve(arguments);
+  if (!command.ok() || !check(session, **command).ok()) return false;
+  if ((*command)->name.starts_with("client|")) return false;
   if (!pause_writes_only_) return true;
-  bool writes = (command->flags & (kWrite | kBlockedByPause)) != 0;
-  if (command->name == "exec") {
-    for (const Queue::Queued& queued : session.queue.commands)
-      writes |= (queued.command->flags & kWrite) != 0;
-  }
-  return writes;
+  constexpr uint32_t kHeldUp = kWrite | kBlockedByPause;
+  const std::vector<Queue::Queued>& queued = session.queue.commands;
+  return ((*command)->flags & kHeldUp) != 0 ||
+         ((*command)->name == "exec" && std::any_of(queued.begin(), queued.end(), [](const auto& one) {
+            return (one.command->flags & kHeldUp) != 0;
+          }));
 }
 
 // A client that there is no memory for to answer is dropped.

@@ -178,6 +178,37 @@ TEST_F(ClientCommands, PauseWriteLetsReadsThrough) {
   EXPECT_EQ("(integer) 0", client_.receive());
 }
 
+TEST_F(ClientCommands, PauseHoldsUpSubscribersToo) {
+  other_("HELLO 3");
+  other_("SUBSCRIBE news");
+  EXPECT_EQ("OK", client_("CLIENT PAUSE 100 ALL"));
+  EXPECT_EQ("", other_("SET key value"));
+  server_.advance(100);
+  EXPECT_EQ("OK", other_.receive());
+}
+
+TEST_F(ClientCommands, PauseWriteHoldsUpAnExecThatPublishes) {
+  other_("MULTI");
+  other_("PUBLISH news hello");
+  EXPECT_EQ("OK", client_("CLIENT PAUSE 100 WRITE"));
+  EXPECT_EQ("", other_("EXEC"));
+  server_.advance(100);
+  EXPECT_EQ("1) (integer) 0", other_.receive());
+}
+
+TEST_F(ClientCommands, PauseWriteHoldsUpSubcommandsThatWrite) {
+  EXPECT_EQ("OK", client_("CLIENT PAUSE 100 WRITE"));
+  EXPECT_EQ("", other_("FAMILY CREATE docs"));
+  EXPECT_EQ("(error) ERR no such family 'docs'", client_("FAMILY INFO docs"));
+  server_.advance(100);
+  EXPECT_EQ("OK", other_.receive());
+}
+
+TEST_F(ClientCommands, PauseHoldsUpNothingThatIsRefused) {
+  EXPECT_EQ("OK", client_("CLIENT PAUSE 100 ALL"));
+  EXPECT_EQ("(error) ERR wrong number of arguments for 'get' command", other_("GET"));
+}
+
 TEST_F(ClientCommands, PauseRefusesTimesThatAreNone) {
   EXPECT_EQ("(error) ERR timeout is not an integer or out of range", client_("CLIENT PAUSE x"));
   EXPECT_EQ("(error) ERR timeout is not an integer or out of range",

@@ -12,6 +12,12 @@ Config config_with(const std::function<void(Config&)>& change) {
   return config;
 }
 
+std::string many_gets(int count) {
+  std::string gets;
+  for (int i = 0; i < count; ++i) gets += "GET key\r\n";
+  return gets;
+}
+
 TEST(Limits, MalformedProtocolIsAnErrorAndTheEnd) {
   TestServer server;
   for (const std::string_view bytes :
@@ -114,8 +120,7 @@ TEST(Limits, AStrangerThatDoesNotReadIsDroppedEarly) {
   TestClient stranger(server);
   TestClient known(server);
   EXPECT_EQ("OK", known("AUTH secret"));
-  std::string gets;
-  for (int i = 0; i < 1'000; ++i) gets += "GET key\r\n";
+  const std::string gets = many_gets(1'000);
   server.together([&] {
     stranger.send(gets);
     EXPECT_TRUE(stranger.session()->gone);
@@ -300,6 +305,31 @@ TEST(Limits, WhoWaitsOutAPauseIsRememberedOnce) {
   server.advance(1'000);
   EXPECT_EQ(std::vector<std::string>(5, "PONG"), client.receive_all());
   EXPECT_FALSE(client.session()->waits);
+}
+
+TEST(Limits, AStrangerNeverWaitsOutAPause) {
+  TestServer server(config_with([](Config& config) { config.requirepass = "secret"; }));
+  TestClient stranger(server);
+  server->pause(server.now_ms() + 1'000, false);
+  EXPECT_EQ("(error) NOAUTH Authentication required.", stranger("GET key"));
+  stranger.send("*2\r\n$3\r\nGET\r\n$3\r\nke");
+  server.advance(60'001);
+  EXPECT_TRUE(server->has_timed_out(*stranger.session()));
+  EXPECT_EQ("OK", TestClient(server)("AUTH secret"));
+  TestClient greedy(server);
+  greedy.send(many_gets(1'000));
+  EXPECT_TRUE(greedy.closed());
+}
+
+TEST(Limits, WhatIsSentAheadIsLimitedDuringAPause) {
+  TestServer server(config_with([](Config& config) { config.query_buffer_limit = 1 << 20; }));
+  TestClient client(server);
+  server->pause(server.now_ms() + 1'000, false);
+  const std::string command = resp::to_request({"SET", "key", std::string(900'000, 'x')});
+  client.send(command);
+  EXPECT_FALSE(client.closed());
+  client.send(command);
+  EXPECT_TRUE(client.closed());
 }
 
 TEST(Limits, WhoLeavesWhileItWaitsIsForgotten) {
