@@ -80,6 +80,7 @@ void Server::receive(Session* session, std::string_view bytes) {
 void Server::take_in(Session* session, std::string_view bytes) {
   statistics_.bytes_in += bytes.size();
   session->active_at_ms = now_ms();
+  session->held = false;
   // Mostly commands arrive whole, and are run where they lie.
   const bool is_new = session->input.empty();
   size_t done = 0;
@@ -100,6 +101,7 @@ void Server::take_in(Session* session, std::string_view bytes) {
     ++statistics_.clients_over_query_limit;
     drop(session);
   }
+  if (session->held) drop_if_over_output_limit(session);
 }
 
 // Returns how many of the bytes are done with.
@@ -107,6 +109,10 @@ size_t Server::run_commands(Session* session, std::string_view bytes) {
   using Outcome = resp::RequestParser::Outcome;
   size_t done = 0;
   while (!session->closing && done < bytes.size()) {
+    if (must_hold(*session)) {
+      session->held = true;
+      return done;
+    }
     const Outcome outcome = session->parser.next(bytes.substr(done), limits_of(*session));
     if (outcome == Outcome::kNeedMore) return done;
     if (outcome == Outcome::kError) {
@@ -139,13 +145,27 @@ resp::RequestParser::Limits Server::limits_of(const Session& session) const {
   return limits;
 }
 
+// Whether enough has piled up to keep the socket busy. What is left of the limit is for the reply to one more command, and
+// for what the client sends meanwhile: many send all they have before they read. A stranger is not waited for.
+bool Server::must_hold(const Session& session) const {
+  constexpr uint64_t kMostHeld = 64UL << 20;  // of a large limit, or of none
+  if (!session.authenticated) return false;
+  const OutputLimit& limit = output_limit(session);
+  uint64_t most = kMostHeld;
+  for (const uint64_t bytes : {limit.hard_bytes, limit.soft_bytes}) {
+    if (bytes > 0) most = std::min(most, bytes / 4);
+  }
+  return session.output.pending_bytes() > most;
+}
+
 // Half a command counts from its beginning: bytes that trickle in must not keep it alive.
 bool Server::has_timed_out(const Session& session) {
   const auto longer_than = [&](int64_t seconds, int64_t since_ms) {
     return seconds > 0 && now_ms() - since_ms > seconds * 1000;
   };
   if (session.waits) return false;
-  if (!session.input.empty() && longer_than(config_.half_command_timeout_seconds, session.input_began_at_ms))
+  if (!session.held && !session.input.empty() &&
+      longer_than(config_.half_command_timeout_seconds, session.input_began_at_ms))
     return true;
   const bool listens = session.subscribed() || session.monitors;
   return !listens && longer_than(config_.timeout_seconds, session.active_at_ms);

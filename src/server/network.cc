@@ -279,7 +279,7 @@ void Network::turn(int timeout_ms) {
       (void)has_memory_for([&] { accept_all(socket); });
     } else {
       if (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read(socket);
-      if (event.events & EPOLLOUT) server_->note_written(socket->session);
+      if (event.events & EPOLLOUT) write_more(socket->session);
     }
   }
   server_->end_turn();
@@ -290,6 +290,12 @@ void Network::turn(int timeout_ms) {
     (void)has_memory_for([&] { drop_idle(); });
     listen_again();
   }
+}
+
+// There is room for more: for what was left over, and for the replies to commands that were held behind it.
+void Network::write_more(Session* session) {
+  server_->note_written(session);
+  if (session->held) server_->receive(session, {});
 }
 
 void Network::accept_all(Socket* listener) {
@@ -370,7 +376,7 @@ void Network::flush(Socket* socket) {
   if (session->gone || over_output_limit(socket)) return close(socket);
   const bool pending = session->output.pending_bytes() > 0;
   if (session->closing && !pending) return close(socket);
-  watch_for_writing(socket, pending);
+  watch_for_writing(socket, pending || session->held);
 }
 
 void Network::watch_for_writing(Socket* socket, bool wanted) {

@@ -5,7 +5,9 @@
 //   commit, then send the replies
 //
 // So whatever arrived together shares a commit, and at durability full a sync. A socket that does not take its replies is
-// asked again when it can; what has piled up for it is limited by client-output-buffer-limit.
+// asked again when it can; what has piled up for it is limited by client-output-buffer-limit. Well before that its commands
+// are held (server.h), and go on when it can take more: what it sends is read meanwhile, since many clients send all they have
+// before they read.
 
 #pragma once
 
@@ -59,6 +61,7 @@ class Network {
   void accept_all(Socket* listener);
   void admit(int fd, std::string address);
   void read(Socket* socket);
+  void write_more(Session* session);
   void flush(Socket* socket);
   void send_replies();
   void send_what_is_left();

@@ -319,7 +319,8 @@ const OutputLimit& Server::output_limit(const Session& session) const {
 
 void Server::drop_if_over_output_limit(Session* session) {
   const uint64_t most = output_limit(*session).hard_bytes;
-  const size_t pending = session->output.pending_bytes() + (session == current_ ? own_message_bytes_ : 0);
+  const size_t pending = session->output.pending_bytes() + (session == current_ ? own_message_bytes_ : 0) +
+                         (session->held ? session->input.size() : 0);
   if (session->gone || most == 0 || pending <= most) return;
   ++statistics_.clients_over_output_limit;
   drop(session);

@@ -62,14 +62,17 @@ class Server {
   bool has_timed_out(const Session& session);
   // What may pile up for it.
   const OutputLimit& output_limit(const Session& session) const;
-  // Drops it if more has piled up. At once, and not only after the turn: one command can bring any amount.
+  // Drops it if more has piled up, the commands included that are held behind its replies. At once, and not only after the
+  // turn: one command can bring any amount.
   void drop_if_over_output_limit(Session* session);
 
   // --- turns
 
   // Takes the time, removes keys that are due, lets sessions go on that had to wait.
   void begin_turn();
-  // Runs the commands that these bytes complete.
+  // Runs the commands that these bytes complete, until a good part of what may pile up for the session has (`held`). So a
+  // client that reads is never dropped for what it asked for in one go. When replies have left, it goes on with
+  // receive(session, {}).
   void receive(Session* session, std::string_view bytes);
   // Commits; settles every reply and notification of the turn.
   void end_turn();
@@ -184,6 +187,7 @@ class Server {
   void note_save(const std::optional<Status>& result);
   void take_latency(std::string_view event, uint64_t us);
   resp::RequestParser::Limits limits_of(const Session& session) const;
+  bool must_hold(const Session& session) const;
 
   Config config_;
   std::unique_ptr<Clock> guarded_clock_;

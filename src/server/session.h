@@ -91,6 +91,7 @@ struct Session {
   bool closing = false;     // nothing more is read; closed when its output has gone
   bool gone = false;        // closed at once, output or not
   bool waits = false;       // has a whole command that CLIENT PAUSE keeps back
+  bool held = false;        // so many replies wait to be sent that its next commands wait behind them
   bool has_output = false;  // is in the server's list of those that were written to in this turn
 
   bool subscribed() const { return !channels.empty() || !patterns.empty(); }

@@ -129,20 +129,60 @@ TEST(Limits, AStrangerThatDoesNotReadIsDroppedEarly) {
   });
 }
 
-TEST(Limits, AClientThatDoesNotReadIsDroppedWithinTheTurn) {
+TEST(Limits, AClientThatReadsGetsMoreThanTheLimitInOneGo) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  TestClient client(server);
+  const std::string value(100'000, 'x');
+  EXPECT_EQ("OK", client({"SET", "key", value}));
+  client.send(many_gets(200) + "DEL key\r\n" + "GE");
+  std::vector<std::string> expected(200, "\"" + value + "\"");
+  expected.emplace_back("(integer) 1");
+  EXPECT_EQ(expected, client.receive_all());
+  EXPECT_EQ(0U, server->statistics().clients_over_output_limit);
+  client.send("T key\r\n");
+  EXPECT_EQ("(nil)", client.receive());
+}
+
+TEST(Limits, AClientThatDoesNotReadIsHeldBack) {
   TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
   TestClient client(server);
   EXPECT_EQ("OK", client({"SET", "key", std::string(100'000, 'x')}));
-  TestClient greedy(server);
-  std::string gets;
-  for (int i = 0; i < 1'000; ++i) gets += "GET key\r\n";
-  server.together([&] {
-    greedy.send(gets);
-    EXPECT_TRUE(greedy.session()->gone);
-    EXPECT_LT(greedy.session()->output.pending_bytes(), 2'000'000U);
-  });
+  TestClient deaf(server);
+  for (int i = 0; i < 10; ++i) {
+    server.together([&] { deaf.send(many_gets(100)); });
+    EXPECT_TRUE(deaf.session()->held);
+    EXPECT_LT(deaf.session()->output.pending_bytes(), 400'000U);
+  }
+  server.advance(100'000);
+  EXPECT_FALSE(server->has_timed_out(*deaf.session()));
+  EXPECT_EQ("PONG", client("PING"));
+}
+
+TEST(Limits, AClientThatDoesNotReadAndGoesOnSendingIsDropped) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  TestClient client(server);
+  EXPECT_EQ("OK", client({"SET", "key", std::string(100'000, 'x')}));
+  TestClient deaf(server);
+  server.together([&] { deaf.send(many_gets(70'000)); });
+  EXPECT_FALSE(deaf.session()->gone);
+  server.together([&] { deaf.send(many_gets(20'000)); });
+  EXPECT_TRUE(deaf.session()->gone);
   EXPECT_EQ(1U, server->statistics().clients_over_output_limit);
   EXPECT_EQ("PONG", client("PING"));
+}
+
+TEST(Limits, AClientThatDoesNotReadCanBeIdle) {
+  TestServer server(config_with([](Config& config) {
+    config.normal_output = {1 << 20, 0, 0};
+    config.timeout_seconds = 100;
+  }));
+  TestClient deaf(server);
+  EXPECT_EQ("OK", deaf({"SET", "key", std::string(100'000, 'x')}));
+  server.together([&] { deaf.send(many_gets(100)); });
+  server.advance(100'000);
+  EXPECT_FALSE(server->has_timed_out(*deaf.session()));
+  server.advance(1);
+  EXPECT_TRUE(server->has_timed_out(*deaf.session()));
 }
 
 TEST(Limits, TheLargestValueCanBeReadBack) {

@@ -59,11 +59,15 @@ void TestClient::send(std::string_view bytes) {
   collect();
 }
 
-// What the network does after a turn.
+// What the network does after a turn, and in the turns after it as long as the session is held.
 void TestClient::collect() {
   if (session_ == nullptr) return;
-  received_ += session_->output.unsent();
-  session_->output.sent(session_->output.pending_bytes());
+  for (;;) {
+    received_ += session_->output.unsent();
+    session_->output.sent(session_->output.pending_bytes());
+    if (!session_->held || session_->closing) break;
+    server_.together([&] { server_->receive(session_, {}); });
+  }
   if (!session_->closing) return;
   server_->disconnect(session_);
   session_ = nullptr;
