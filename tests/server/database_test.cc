@@ -102,6 +102,21 @@ TEST_F(DatabaseCommands, SwapdbTouchesWhatIsWatchedInBothDatabases) {
   EXPECT_EQ("(nil)", exec_after_swap());
 }
 
+TEST_F(DatabaseCommands, SwapdbMakesNoNumberedDatabaseUncounted) {
+  client_("FAMILY CREATE plain counted no");
+  client_("FAMILY CREATE other counted no");
+  client_("SET a zero");
+  const std::string refusal =
+      "(error) ERR a numbered database is always counted: see FAMILY SET plain counted yes";
+  EXPECT_EQ(refusal, client_("SWAPDB 0 plain"));
+  EXPECT_EQ(refusal, client_("SWAPDB plain 0"));
+  EXPECT_EQ("\"zero\"", client_("GET a"));
+  EXPECT_EQ("OK", client_("SWAPDB plain other"));
+  EXPECT_EQ("OK", client_("FAMILY SET plain counted yes"));
+  EXPECT_EQ("OK", client_("SWAPDB 0 plain"));
+  EXPECT_EQ("(integer) 0", client_("DBSIZE"));
+}
+
 TEST_F(DatabaseCommands, SwapdbRefusesWhatIsNoDatabase) {
   EXPECT_EQ("(error) ERR invalid first DB index", client_("SWAPDB here 1"));
   EXPECT_EQ("(error) ERR invalid second DB index", client_("SWAPDB 1 there"));

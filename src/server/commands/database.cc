@@ -67,6 +67,22 @@ Result<int> find_db(const Call& call, std::string_view number_or_name, std::stri
                                     : refuse("ERR invalid " + std::string(which) + " DB index");
 }
 
+// What has a number must be counted, and a family takes its policies along.
+Status check_counted(const Call& call, int db) {
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read(db));
+  LAPSE_TRY_ASSIGN(const FamilyOptions options, keys->family_options());
+  if (options.counted) return {};
+  const std::string name = keys->family_name();
+  return refuse("ERR a numbered database is always counted: see FAMILY SET " + name + " counted yes");
+}
+
+Status check_swap(const Call& call, int a, int b) {
+  const int numbered = call.server.databases().numbered();
+  if (a < numbered) LAPSE_TRY(check_counted(call, b));
+  if (b < numbered) LAPSE_TRY(check_counted(call, a));
+  return {};
+}
+
 // A key that is there before or after has changed for those who watch it.
 Status swap_databases(const Call& call, int a, int b) {
   for (const auto& [watched, with_keys] :
@@ -83,7 +99,10 @@ Status swap_databases(const Call& call, int a, int b) {
 Status swapdb(Call& call) {
   LAPSE_TRY_ASSIGN(const int a, find_db(call, call[1], "first"));
   LAPSE_TRY_ASSIGN(const int b, find_db(call, call[2], "second"));
-  if (a != b) LAPSE_TRY(swap_databases(call, a, b));
+  if (a != b) {
+    LAPSE_TRY(check_swap(call, a, b));
+    LAPSE_TRY(swap_databases(call, a, b));
+  }
   call.reply.ok();
   return {};
 }
