@@ -99,6 +99,9 @@ class Reader {
   // not among them.
   Result<std::vector<Expiring>> expiring(int64_t from_ms, int64_t to_ms,
                                          size_t limit = std::numeric_limits<size_t>::max()) const;
+  // The same one by one, until `visit` says false: for more than there may be room for. It must not write.
+  Status for_each_expiring(int64_t from_ms, int64_t to_ms,
+                           const std::function<bool(const Expiring&)>& visit) const;
   // How many keys end in each of the next `buckets` stretches of `width`: the first is [now, now + width).
   // Costs as much as there are keys that do.
   Result<std::vector<uint64_t>> forecast(std::chrono::milliseconds width, size_t buckets) const;
@@ -121,6 +124,8 @@ class Reader {
   Result<std::optional<Revision>> get_revision(std::string_view key, uint64_t revision) const;
   // Every revision kept, newest first, the present one included.
   Result<std::vector<Revision>> history(std::string_view key) const;
+  // The same one by one, until `visit` says false: for more than there may be room for. It must not write.
+  Status for_each_revision(std::string_view key, const std::function<bool(const Revision&)>& visit) const;
 
   // The family's name and policies.
   std::string family_name() const;

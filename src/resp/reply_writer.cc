@@ -72,6 +72,12 @@ void ReplyWriter::real(double number) {
 
 void ReplyWriter::array(size_t length) { header('*', static_cast<int64_t>(length)); }
 
+void ReplyWriter::insert_array(size_t at, size_t length) {
+  std::string head;
+  ReplyWriter(&head, protocol_).array(length);
+  insert(at, head);
+}
+
 void ReplyWriter::map(size_t pairs) {
   if (protocol_ < 3) return array(pairs * 2);
   header('%', static_cast<int64_t>(pairs));

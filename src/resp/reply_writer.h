@@ -33,6 +33,12 @@ class ReplyWriter {
   void set(size_t length);
   void push(size_t length);
 
+  // For what is not known before its elements have been written: puts `head`, a reply's beginning, behind the first `at`
+  // bytes of all.
+  size_t position() const { return out_->size(); }
+  void insert(size_t at, std::string_view head) { out_->insert(at, head); }
+  void insert_array(size_t at, size_t length);
+
   int protocol() const { return protocol_; }
 
  private:

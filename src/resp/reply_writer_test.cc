@@ -55,5 +55,16 @@ TEST(ReplyWriter, RealsAreTheShortestTextThatReadsBack) {
   EXPECT_EQ("nan", to_text(std::numeric_limits<double>::quiet_NaN()));
 }
 
+TEST(ReplyWriter, TheLengthOfAnArrayCanFollow) {
+  std::string out = "+before\r\n";
+  ReplyWriter writer(&out, 2);
+  const size_t at = writer.position();
+  for (int i = 0; i < 10; ++i) writer.integer(i % 2);
+  writer.insert_array(at, 10);
+  EXPECT_TRUE(out.starts_with("+before\r\n*10\r\n:0\r\n:1\r\n")) << out;
+  writer.insert(at, "*2\r\n+head\r\n");
+  EXPECT_TRUE(out.starts_with("+before\r\n*2\r\n+head\r\n*10\r\n:0\r\n")) << out;
+}
+
 }  // namespace
 }  // namespace lapse::resp

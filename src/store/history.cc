@@ -147,19 +147,17 @@ Result<std::optional<Revision>> revision_at(const engine::Reader& reader, Family
   return was_visible(past, at_ms) ? std::optional(std::move(past)) : std::nullopt;
 }
 
-Result<std::vector<Revision>> all_revisions(const engine::Reader& reader, FamilyId id, std::string_view key,
-                                            int64_t now_ms) {
-  std::vector<Revision> revisions;
+Status for_each_revision(const engine::Reader& reader, FamilyId id, std::string_view key, int64_t now_ms,
+                         FunctionRef<bool(const Revision&)> visit) {
   LAPSE_TRY_ASSIGN(const std::optional<Row> row, data_row(reader, id, key));
-  if (row) revisions.push_back(to_revision(*row, now_ms));
+  if (row && !visit(to_revision(*row, now_ms))) return {};
   const std::string family = history_prefix(id);
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = reader.cursor();
   for (Status status = seek_last_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
     LAPSE_TRY(status);
     LAPSE_TRY_ASSIGN(const std::optional<Found> found, found_at(*cursor, family, prefix));
-    if (!found) return revisions;
-    revisions.push_back(to_revision(found->key, found->row));
+    if (!found || !visit(to_revision(found->key, found->row))) return {};
   }
 }
 

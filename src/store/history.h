@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/function_ref.h"
 #include "engine/engine.h"
 #include "lapse/keyspace.h"
 #include "lapse/status.h"
@@ -53,9 +53,9 @@ Result<std::optional<Revision>> revision_at(const engine::Reader& reader, Family
                                             int64_t at_ms);
 Result<std::optional<Revision>> revision_numbered(const engine::Reader& reader, FamilyId id,
                                                   std::string_view key, uint64_t number, int64_t now_ms);
-// Newest first.
-Result<std::vector<Revision>> all_revisions(const engine::Reader& reader, FamilyId id, std::string_view key,
-                                            int64_t now_ms);
+// Newest first, until `visit` says false.
+Status for_each_revision(const engine::Reader& reader, FamilyId id, std::string_view key, int64_t now_ms,
+                         FunctionRef<bool(const Revision&)> visit);
 
 // One step of purge_history(): trims the keys from `*from` on until `limit` revisions went. `*from` is where to go on;
 // empty when it is done. Without a policy everything goes.

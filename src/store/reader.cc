@@ -102,18 +102,26 @@ Result<Iterator> Reader::iterate(const IterateOptions& options) const {
 }
 
 Result<std::vector<Expiring>> Reader::expiring(int64_t from_ms, int64_t to_ms, size_t limit) const {
+  std::vector<Expiring> found;
+  if (limit == 0) to_ms = from_ms;
+  LAPSE_TRY(for_each_expiring(from_ms, to_ms, [&](const Expiring& one) {
+    found.push_back(one);
+    return found.size() < limit;
+  }));
+  return found;
+}
+
+Status Reader::for_each_expiring(int64_t from_ms, int64_t to_ms,
+                                 const std::function<bool(const Expiring&)>& visit) const {
   LAPSE_TRY_ASSIGN(ReadView view, scope_->read(family_));
   LAPSE_TRY(needs_present(view, "expiring()"));
-  std::vector<Expiring> found;
-  if (limit == 0 || from_ms >= to_ms) return found;
+  if (from_ms >= to_ms) return {};
   // What is due at this moment is no longer visible.
   from_ms = std::max(from_ms, view.now_ms() + 1);
-  LAPSE_TRY(internal::for_each_expiring(view.reader(), view.id(), from_ms, to_ms,
-                                        [&](const internal::ExpiryKey& entry) {
-                                          found.push_back({std::string(entry.key), entry.deadline_ms});
-                                          return found.size() < limit;
-                                        }));
-  return found;
+  return internal::for_each_expiring(
+      view.reader(), view.id(), from_ms, to_ms, [&](const internal::ExpiryKey& entry) {
+        return visit({.key = std::string(entry.key), .deadline_ms = entry.deadline_ms});
+      });
 }
 
 Result<std::vector<uint64_t>> Reader::forecast(milliseconds width, size_t buckets) const {
@@ -179,9 +187,19 @@ Result<std::optional<Revision>> Reader::get_revision(std::string_view key, uint6
 }
 
 Result<std::vector<Revision>> Reader::history(std::string_view key) const {
+  std::vector<Revision> revisions;
+  LAPSE_TRY(for_each_revision(key, [&](const Revision& revision) {
+    revisions.push_back(revision);
+    return true;
+  }));
+  return revisions;
+}
+
+Status Reader::for_each_revision(std::string_view key,
+                                 const std::function<bool(const Revision&)>& visit) const {
   LAPSE_TRY(check_key(key));
   LAPSE_TRY_ASSIGN(ReadView view, read_history(0));
-  return internal::all_revisions(view.reader(), view.id(), key, view.now_ms());
+  return internal::for_each_revision(view.reader(), view.id(), key, view.now_ms(), visit);
 }
 
 // A view to look back in, as far as `at_ms`.

@@ -147,5 +147,55 @@ TEST_F(NoMemory, KeysThatAreDueGoLater) {
   ADD_FAILURE() << "never enough";
 }
 
+// Not the first allocations fail here, but all beyond some: a reply takes memory for what it shows, not for what there is.
+class LittleMemory : public testing::Test {
+ protected:
+  static constexpr int kFew = 2'000;
+
+  // What the server makes of a command.
+  static void ask_with_little_memory(TestServer& server, TestClient& client, std::string_view line) {
+    const Starvation starvation(kFew);
+    server->begin_turn();
+    server->receive(client.session(), line);
+    server->end_turn();
+  }
+};
+
+TEST_F(LittleMemory, IsEnoughForAPartOfALongHistory) {
+  TestServer server;
+  TestClient client(server);
+  client("FAMILY CREATE docs history yes");
+  client("SELECT docs");
+  for (int i = 0; i < 5'000; ++i) client({"SET", "key", std::string(40, 'v') + std::to_string(i)});
+  client("DEL key");
+  ask_with_little_memory(server, client, "HISTORY key LIMIT 1\r\n");
+  EXPECT_NE(std::string::npos, client.receive().find("v4999\""));
+  ask_with_little_memory(server, client, "WHY key\r\n");
+  EXPECT_TRUE(client.receive().starts_with("1) \"state\"\n2) \"erased\""));
+}
+
+TEST_F(LittleMemory, IsEnoughToFindThatAReplyIsTooLarge) {
+  Config config = TestServer::in_memory();
+  config.normal_output = {10'000, 0, 0};
+  TestServer server(config);
+  TestClient client(server);
+  client("FAMILY CREATE docs history yes");
+  client("SELECT docs");
+  for (int i = 0; i < 5'000; ++i) {
+    client({"SET", std::string(40, 'k') + std::to_string(i), "value", "PX", "1000"});
+    client({"SET", "key", std::string(40, 'v') + std::to_string(i)});
+  }
+  server.advance(1);
+  for (const std::string_view line :
+       {"KEYS *\r\n", "SCAN 0 COUNT 100000\r\n", "SCANAT 0 now COUNT 100000\r\n",
+        "SCANAT 0 -1ms COUNT 100000\r\n", "EXPIRING now +\r\n", "HISTORY key\r\n"}) {
+    TestClient greedy(server);
+    greedy("SELECT docs");
+    ask_with_little_memory(server, greedy, line);
+    EXPECT_TRUE(greedy.session()->gone) << line << greedy.received_bytes();
+  }
+  EXPECT_EQ(6U, server->statistics().clients_over_output_limit);
+}
+
 }  // namespace
 }  // namespace lapse::server

@@ -266,6 +266,19 @@ TEST_P(Contract, PutWithTtlReplacesTheDeadline) {
   }
 }
 
+TEST_P(Contract, DeadlinesOneByOneGoAsFarAsIsWanted) {
+  for (const auto& [key, ttl] : {std::pair("c", 3s), std::pair("a", 1s), std::pair("b", 2s)})
+    must(store().put(key, "value", ttl));
+  for (size_t wanted = 1; wanted <= 3; ++wanted) {
+    std::string seen;
+    must(store().for_each_expiring(0, kNever, [&](const Expiring& one) {
+      seen += one.key;
+      return seen.size() < wanted;
+    }));
+    EXPECT_EQ(std::string("abc").substr(0, wanted), seen);
+  }
+}
+
 TEST_P(Contract, KeepKeepsTheDeadline) {
   must(store().put("short", "1", 10s));
   must(store().put("permanent", "1"));

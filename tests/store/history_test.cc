@@ -64,6 +64,21 @@ TEST_P(HistoryTest, TrimmingTo5KeepsTheNewest5) {
 
 // --------------------------------------------------------------------------------------- what ended it
 
+TEST_P(HistoryTest, OneByOneItGoesAsFarAsIsWanted) {
+  clock_.set(1);
+  Family past = this->past();
+  for (int i = 1; i <= 3; ++i) put_at(past, i, "key", std::to_string(i));
+  for (size_t wanted = 1; wanted <= 3; ++wanted) {
+    std::string seen;
+    must(past.for_each_revision("key", [&](const Revision& revision) {
+      seen += revision.value;
+      return seen.size() < wanted;
+    }));
+    EXPECT_EQ(std::string("321").substr(0, wanted), seen);
+  }
+  must(past.for_each_revision("absent", [](const Revision&) -> bool { throw std::logic_error("none"); }));
+}
+
 TEST_P(HistoryTest, SaysWhatEndedEachRevision) {
   Family past = this->past();
   put_at(past, 1'000, "key", "a");

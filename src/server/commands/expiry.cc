@@ -55,16 +55,20 @@ Status expiring(Call& call) {
     limit = static_cast<size_t>(*given);
   }
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
-  LAPSE_TRY_ASSIGN(const std::vector<Expiring> found, keys->expiring(from_ms, to_ms, limit));
   // As ZRANGE … WITHSCORES has it: pairs in RESP3, one after the other in RESP2.
   const bool pairs = call.reply.protocol() >= 3;
-  call.reply.array(pairs ? found.size() : 2 * found.size());
-  for (const Expiring& one : found) {
+  const size_t begin = call.reply.position();
+  size_t shown = 0;
+  Status status;
+  LAPSE_TRY(keys->for_each_expiring(from_ms, to_ms, [&](const Expiring& one) {
     if (pairs) call.reply.array(2);
     call.reply.bulk(one.key);
     call.reply.integer(one.deadline_ms);
-    LAPSE_TRY(call.check_output());
-  }
+    status = call.check_output();
+    return ++shown < limit && status.ok();
+  }));
+  LAPSE_TRY(status);
+  call.reply.insert_array(begin, pairs ? shown : 2 * shown);
   return {};
 }
 

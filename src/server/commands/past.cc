@@ -1,14 +1,13 @@
 // The past: what a key held, when it changed, why it is gone. For families that keep history.
 
-#include <algorithm>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "base/try.h"
 #include "server/command_table.h"
 #include "server/commands/lifetime_options.h"
 #include "server/commands/moment.h"
+#include "server/commands/scan_head.h"
 #include "server/server.h"
 #include "server/text.h"
 
@@ -89,13 +88,16 @@ Status history(Call& call) {
     limit = static_cast<size_t>(*given);
   }
   LAPSE_TRY_ASSIGN(const Reader* keys, read_with_history(call));
-  LAPSE_TRY_ASSIGN(const std::vector<Revision> revisions, keys->history(call[1]));
-  const size_t shown = std::min(limit, revisions.size());
-  call.reply.array(shown);
-  for (size_t i = 0; i < shown; ++i) {
-    reply_revision(call, revisions[i]);
-    LAPSE_TRY(call.check_output());
-  }
+  const size_t begin = call.reply.position();
+  size_t shown = 0;
+  Status status;
+  LAPSE_TRY(keys->for_each_revision(call[1], [&](const Revision& revision) {
+    reply_revision(call, revision);
+    status = call.check_output();
+    return ++shown < limit && status.ok();
+  }));
+  LAPSE_TRY(status);
+  call.reply.insert_array(begin, shown);
   return {};
 }
 
@@ -130,12 +132,14 @@ Result<ScanAt> parse_scanat(const Call& call) {
   return scan;
 }
 
+// What a call has shown.
 struct Page {
-  std::vector<std::string> keys;
+  size_t keys = 0;
   std::optional<std::string> last_key;  // to go on behind; none: that was all
 };
 
-Result<Page> read_page(const Reader& keys, const ScanAt& scan, std::optional<std::string> after_key) {
+Result<Page> reply_page(Call& call, const Reader& keys, const ScanAt& scan,
+                        std::optional<std::string> after_key) {
   IterateOptions options;
   if (after_key) options.from = std::move(*after_key) + '\0';  // the least key behind it
   LAPSE_TRY_ASSIGN(Iterator at, keys.iterate(options));
@@ -143,7 +147,10 @@ Result<Page> read_page(const Reader& keys, const ScanAt& scan, std::optional<std
   std::string last;
   for (int64_t looked = 0; at.valid() && looked < scan.count; ++looked, at.next()) {
     last = at.key();
-    if (!scan.pattern || matches_glob(*scan.pattern, last)) page.keys.push_back(last);
+    if (scan.pattern && !matches_glob(*scan.pattern, last)) continue;
+    call.reply.bulk(last);
+    LAPSE_TRY(call.check_output());
+    ++page.keys;
   }
   LAPSE_TRY(at.status());
   if (at.valid()) page.last_key = std::move(last);
@@ -151,32 +158,24 @@ Result<Page> read_page(const Reader& keys, const ScanAt& scan, std::optional<std
 }
 
 // What was before this turn, the store's snapshots of the past know; the present is the turn's own.
-Result<Page> read_page_at(const Call& call, const ScanAt& scan, std::optional<std::string> after_key) {
+Result<Page> reply_page_at(Call& call, const ScanAt& scan, std::optional<std::string> after_key) {
   LAPSE_TRY_ASSIGN(const Reader* keys, read_with_history(call));
-  if (scan.at_ms == call.now_ms()) return read_page(*keys, scan, std::move(after_key));
+  if (scan.at_ms == call.now_ms()) return reply_page(call, *keys, scan, std::move(after_key));
   LAPSE_TRY_ASSIGN(const Snapshot past, call.server.store().snapshot_at(scan.at_ms));
-  return read_page(past.in(call.server.databases().family(call.session.db)), scan, std::move(after_key));
+  return reply_page(call, past.in(call.server.databases().family(call.session.db)), scan,
+                    std::move(after_key));
 }
 
 Status scanat(Call& call) {
   LAPSE_TRY_ASSIGN(const ScanAt scan, parse_scanat(call));
-  ScanCursors& cursors = call.server.scan_cursors();
   std::optional<std::string> after_key;
   if (scan.cursor != 0) {
-    after_key = cursors.find(scan.cursor);
+    after_key = call.server.scan_cursors().find(scan.cursor);
     if (!after_key) return refuse("ERR invalid cursor");
   }
-  LAPSE_TRY_ASSIGN(const Page page, read_page_at(call, scan, std::move(after_key)));
-  cursors.supersede(scan.cursor);
-  const auto most = static_cast<size_t>(call.server.config().max_scan_cursors);
-  const uint64_t next = page.last_key ? cursors.add(*page.last_key, most) : 0;
-  call.reply.array(2);
-  call.reply.bulk(std::to_string(next));
-  call.reply.array(page.keys.size());
-  for (const std::string& key : page.keys) {
-    call.reply.bulk(key);
-    LAPSE_TRY(call.check_output());
-  }
+  const size_t begin = call.reply.position();
+  LAPSE_TRY_ASSIGN(const Page page, reply_page_at(call, scan, std::move(after_key)));
+  call.reply.insert(begin, head_of_scan(call, scan.cursor, page.last_key, page.keys));
   return {};
 }
 
@@ -220,10 +219,12 @@ struct Fate {
 };
 
 Result<Fate> fate_in_history(const Reader& keys, std::string_view key) {
-  LAPSE_TRY_ASSIGN(const std::vector<Revision> revisions, keys.history(key));
-  if (revisions.empty()) return Fate{"never"};
-  const Revision& last = revisions.front();
-  return Fate{ending_name(last.ending), last.ended_at_ms, last.deadline_ms};
+  Fate fate{"never"};
+  LAPSE_TRY(keys.for_each_revision(key, [&](const Revision& last) {
+    fate = {ending_name(last.ending), last.ended_at_ms, last.deadline_ms};
+    return false;
+  }));
+  return fate;
 }
 
 Result<Fate> fate_of(const Reader& keys, std::string_view key) {

@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "server/command_table.h"
+#include "server/commands/scan_head.h"
 #include "server/server.h"
 #include "server/text.h"
 
@@ -16,24 +17,21 @@ namespace {
 // Whether keys of one type are wanted that there are none of.
 bool wants_other_type(std::string_view type) { return !same_word(type, "string"); }
 
-Status reply_keys(Call& call, const std::vector<std::string>& keys) {
-  call.reply.array(keys.size());
-  for (const std::string& key : keys) {
-    call.reply.bulk(key);
-    LAPSE_TRY(call.check_output());
-  }
-  return {};
-}
-
+// How many there are is written before them at the end: they are in memory once, in the reply, and that has a limit.
 Status keys(Call& call) {
   LAPSE_TRY_ASSIGN(const Reader* reader, call.read());
   LAPSE_TRY_ASSIGN(Iterator at, reader->iterate({.prefix = literal_prefix(call[1])}));
-  std::vector<std::string> found;
+  const size_t begin = call.reply.position();
+  size_t found = 0;
   for (; at.valid(); at.next()) {
-    if (matches_glob(call[1], at.key())) found.emplace_back(at.key());
+    if (!matches_glob(call[1], at.key())) continue;
+    call.reply.bulk(at.key());
+    LAPSE_TRY(call.check_output());
+    ++found;
   }
   LAPSE_TRY(at.status());
-  return reply_keys(call, found);
+  call.reply.insert_array(begin, found);
+  return {};
 }
 
 // ----------------------------------------------------------------------------------------------- SCAN
@@ -79,31 +77,41 @@ Result<ScanOptions> parse_scan(const Call& call) {
   return options;
 }
 
+// What a call has shown.
+struct Shown {
+  size_t keys = 0;
+  std::optional<std::string> last;  // looked at; none: there is nothing behind it
+};
+
 // COUNT is how many keys are looked at, whether they match or not: no pattern makes a call long.
+Result<Shown> reply_keys(Call& call, const ScanOptions& options) {
+  IterateOptions range{.prefix = literal_prefix(options.pattern)};
+  if (options.after) range.from = *options.after + '\0';
+  LAPSE_TRY_ASSIGN(const Reader* reader, call.read());
+  LAPSE_TRY_ASSIGN(Iterator at, reader->iterate(range));
+  Shown shown;
+  std::string last;
+  for (uint64_t seen = 0; at.valid() && seen < options.count; at.next(), ++seen) {
+    last = at.key();
+    if (!matches_glob(options.pattern, last)) continue;
+    call.reply.bulk(last);
+    LAPSE_TRY(call.check_output());
+    ++shown.keys;
+  }
+  LAPSE_TRY(at.status());
+  if (at.valid()) shown.last = std::move(last);
+  return shown;
+}
+
 Status scan(Call& call) {
   LAPSE_TRY_ASSIGN(const ScanOptions options, parse_scan(call));
-  std::vector<std::string> found;
-  std::string last;
-  bool more = false;
+  const size_t begin = call.reply.position();
+  Shown shown;
   if (!options.other_type) {
-    IterateOptions range{.prefix = literal_prefix(options.pattern)};
-    if (options.after) range.from = *options.after + '\0';
-    LAPSE_TRY_ASSIGN(const Reader* reader, call.read());
-    LAPSE_TRY_ASSIGN(Iterator at, reader->iterate(range));
-    for (uint64_t seen = 0; at.valid() && seen < options.count; at.next(), ++seen) {
-      last = at.key();
-      if (matches_glob(options.pattern, last)) found.push_back(last);
-    }
-    LAPSE_TRY(at.status());
-    more = at.valid();
+    LAPSE_TRY_ASSIGN(shown, reply_keys(call, options));
   }
-  ScanCursors& cursors = call.server.scan_cursors();
-  cursors.supersede(options.cursor);
-  const auto most = static_cast<size_t>(call.server.config().max_scan_cursors);
-  const uint64_t cursor = more ? cursors.add(last, most) : 0;
-  call.reply.array(2);
-  call.reply.bulk(std::to_string(cursor));
-  return reply_keys(call, found);
+  call.reply.insert(begin, head_of_scan(call, options.cursor, shown.last, shown.keys));
+  return {};
 }
 
 // ------------------------------------------------------------------------------------------ RANDOMKEY
