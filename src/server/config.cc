@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -106,6 +107,22 @@ std::string get_bind(const Config& config) {
   std::string text;
   for (const std::string& address : config.bind) text += (text.empty() ? "" : " ") + address;
   return text;
+}
+
+// In octal, as chmod has them.
+Status set_permissions(Config* config, std::string_view text) {
+  int64_t permissions = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), permissions, 8);
+  if (error != std::errc() || end != text.data() + text.size() || permissions < 0 || permissions > 0777)
+    return must_be("between 0 and 777 in octal");
+  config->unix_socket_permissions = permissions;
+  return {};
+}
+
+std::string get_permissions(const Config& config) {
+  std::ostringstream text;
+  text << std::oct << config.unix_socket_permissions;
+  return text.str();
 }
 
 Status set_protected_mode(Config* config, std::string_view text) {
@@ -276,6 +293,8 @@ constexpr auto kSettings = std::to_array<Setting>({
                                                    "seconds that a client may be idle; 0: any"),
     {"unixsocket", false, "a path to listen on as well", set_text<&Config::unix_socket>,
      get_text<&Config::unix_socket>},
+    {"unixsocketperm", false, "who may connect there, as chmod has it: 770; 0: as the umask has it",
+     set_permissions, get_permissions},
 });
 
 // ------------------------------------------------------------------------------------ file and flags
@@ -324,45 +343,118 @@ std::string as_word(const std::string& text) {
   return plain ? text : server::quoted(text);
 }
 
-// What a redis.conf says about things that are done differently here, or not at all, without harm.
-constexpr auto kPassedOver = std::to_array<std::string_view>({
-    "activedefrag",
-    "activerehashing",
-    "always-show-logo",
-    "appenddirname",
-    "appendfilename",
-    "crash-log-enabled",
-    "daemonize",
-    "dbfilename",
-    "dir",
-    "dynamic-hz",
-    "hz",
-    "io-threads",
-    "lazyfree-lazy-eviction",
-    "lazyfree-lazy-expire",
-    "lazyfree-lazy-server-del",
-    "lazyfree-lazy-user-del",
-    "lazyfree-lazy-user-flush",
-    "locale-collate",
-    "logfile",
-    "loglevel",
-    "no-appendfsync-on-rewrite",
-    "pidfile",
-    "proc-title-template",
-    "rdb-del-sync-files",
-    "rdbchecksum",
-    "rdbcompression",
-    "save",
-    "set-proc-title",
-    "stop-writes-on-bgsave-error",
-    "supervised",
-    "tcp-backlog",
-    "unixsocketperm",
+// What a redis.conf says about things that are done differently here, or not at all, without harm; by patterns.
+struct PassedOver {
+  std::string_view pattern;
+  std::string_view instead = "means nothing here";
+};
+
+constexpr std::string_view kNoEviction =
+    "has no effect: the data is on disk, and nothing is evicted; keys go at their deadlines";
+constexpr std::string_view kNoReplicas = "has no effect: there is no replication";
+
+constexpr auto kPassedOver = std::to_array<PassedOver>({
+    {"*-cpulist"},
+    {"*_cpulist"},
+    {"acl-pubsub-default"},
+    {"acllog-max-len"},
+    {"active-*"},
+    {"activedefrag"},
+    {"activerehashing"},
+    {"always-show-logo"},
+    {"aof-*"},
+    {"appenddirname"},
+    {"appendfilename"},
+    {"appendonly", "has no effect: every commit goes to the disk, as durability (appendfsync) says"},
+    {"auto-aof-rewrite-*"},
+    {"bind-source-addr"},
+    {"busy-reply-threshold"},
+    {"cluster-*"},
+    {"crash-*"},
+    {"daemonize", "has no effect: the server runs in the foreground"},
+    {"dbfilename"},
+    {"dir", "has no effect: the store is where FILE says"},
+    {"disable-thp"},
+    {"dynamic-hz"},
+    {"enable-module-command"},
+    {"enable-protected-configs"},
+    {"gopher-enabled"},
+    {"hash-max-*"},
+    {"hll-*"},
+    {"hz"},
+    {"ignore-warnings"},
+    {"io-threads*"},
+    {"jemalloc-bg-thread"},
+    {"key-load-delay"},
+    {"latency-tracking*"},
+    {"lazyfree-*"},
+    {"lfu-*"},
+    {"list-*"},
+    {"locale-collate"},
+    {"logfile", "has no effect: what there is to say goes to the standard output"},
+    {"loglevel"},
+    {"lua-time-limit"},
+    {"masterauth"},
+    {"masteruser"},
+    {"maxmemory", kNoEviction},
+    {"maxmemory-*", kNoEviction},
+    {"min-replicas-*", kNoReplicas},
+    {"min-slaves-*", kNoReplicas},
+    {"no-appendfsync-on-rewrite"},
+    {"oom-score-adj*"},
+    {"pidfile"},
+    {"proc-title-template"},
+    {"propagation-error-behavior"},
+    {"rdb*"},
+    {"repl-*"},
+    {"replica-*"},
+    {"sanitize-dump-payload"},
+    {"save", "has no effect: every commit goes to the disk, as durability (appendfsync) says"},
+    {"set-max-*"},
+    {"set-proc-title"},
+    {"shutdown-*"},
+    {"slave-*"},
+    {"socket-mark-id"},
+    {"stop-writes-on-bgsave-error"},
+    {"stream-node-*"},
+    {"supervised"},
+    {"syslog-*"},
+    {"tcp-backlog"},
+    {"tls-*"},
+    {"tracking-table-max-keys"},
+    {"zset-max-*"},
 });
 
-bool is_passed_over(std::string_view name) {
-  return std::any_of(kPassedOver.begin(), kPassedOver.end(),
-                     [&](std::string_view one) { return same_word(one, name); });
+const PassedOver* find_passed_over(std::string_view name) {
+  const auto* found = std::find_if(kPassedOver.begin(), kPassedOver.end(), [&](const PassedOver& one) {
+    return matches_glob(one.pattern, name, /*any_case=*/true);
+  });
+  return found == kPassedOver.end() ? nullptr : found;
+}
+
+// What a redis.conf asks for that others rely on: to go without it would be to let in whom it keeps out, or to hold for safe
+// what is not.
+struct Refused {
+  std::string_view name;
+  std::string_view harmless;  // a value with which it asks for nothing
+  std::string_view why;
+};
+
+constexpr auto kRefused = std::to_array<Refused>({
+    {"aclfile", "", "there is one user, 'default': see requirepass"},
+    {"cluster-enabled", "no", "there is no cluster"},
+    {"loadmodule", "", "there are no modules"},
+    {"rename-command", "", "commands cannot be renamed, nor taken away"},
+    {"replicaof", "", "there is no replication"},
+    {"slaveof", "", "there is no replication"},
+    {"tls-port", "0", "there is no TLS: put a tunnel in front of the server"},
+    {"user", "", "there is one user, 'default': see requirepass"},
+});
+
+const Refused* find_refused(std::string_view name) {
+  const auto* found = std::find_if(kRefused.begin(), kRefused.end(),
+                                   [&](const Refused& refused) { return same_word(refused.name, name); });
+  return found == kRefused.end() ? nullptr : found;
 }
 
 constexpr int kDeepestInclude = 16;
@@ -381,10 +473,14 @@ Status read_line(const std::string& path, const std::string& where, std::span<co
       return {StatusCode::kInvalidArgument, where + ": include: " + std::string(status.message())};
     return status;
   }
+  if (const Refused* refused = find_refused(name)) {
+    if (joined(values) == refused->harmless) return {};
+    return {StatusCode::kInvalidArgument, where + ": " + name + ": " + std::string(refused->why)};
+  }
   const Setting* setting = find_setting(name);
   const bool is_as_wanted = setting != nullptr && setting->set == nullptr && joined(values) == setting->fixed;
-  if (is_passed_over(name) && !is_as_wanted) {
-    config->warnings.push_back(where + ": " + name + " means nothing here");
+  if (const PassedOver* passed_over = find_passed_over(name); passed_over != nullptr && !is_as_wanted) {
+    config->warnings.push_back(where + ": " + name + " " + std::string(passed_over->instead));
     return {};
   }
   if (setting != nullptr && !setting->takes_many && values.size() > 1)

@@ -35,6 +35,7 @@ struct Config {
   std::vector<std::string> bind = {"127.0.0.1", "-::1"};
   int64_t port = 6379;  // 0: no TCP at all
   std::string unix_socket;
+  int64_t unix_socket_permissions = 0;  // 0: as the umask has it
   std::string requirepass;
   bool protected_mode = true;
   int64_t databases = 16;
@@ -64,7 +65,7 @@ struct Config {
   DebugFrom debug_from = DebugFrom::kLocal;
 
   std::string config_file;            // where it was read from; "": nowhere
-  std::vector<std::string> warnings;  // lines of it that mean nothing here
+  std::vector<std::string> warnings;  // lines of it that mean something else here, or nothing
 };
 
 struct Setting {

@@ -76,6 +76,7 @@ const std::map<std::string, std::pair<std::string, std::string>>& samples() {
       {"tcp-keepalive", {"0", "0"}},
       {"timeout", {"30", "30"}},
       {"unixsocket", {"/tmp/lapse.sock", "/tmp/lapse.sock"}},
+      {"unixsocketperm", {"0770", "770"}},
   };
   return all;
 }
@@ -172,7 +173,6 @@ TEST_F(ConfigFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(place(1) + "the quotes do not match", error_of("requirepass \"open\n"));
   EXPECT_EQ(place(1) + "requirepass: one value; put what has blanks into quotes",
             error_of("requirepass two words\n"));
-  EXPECT_EQ(place(1) + "appendonly: argument must be 'yes'", error_of("appendonly no\n"));
   Config config;
   EXPECT_EQ(StatusCode::kNotFound, read_config_file(directory_ + "/none", &config).code());
 }
@@ -184,9 +184,41 @@ TEST_F(ConfigFile, WhatOnlyRedisHasIsPassedOverWithAWarning) {
   ASSERT_TRUE(read_config_file(path, &config).ok());
   EXPECT_EQ(7000, config.port);
   EXPECT_EQ(
-      (std::vector<std::string>{path + ":1: daemonize means nothing here",
-                                path + ":2: dir means nothing here", path + ":3: save means nothing here"}),
+      (std::vector<std::string>{
+          path + ":1: daemonize has no effect: the server runs in the foreground",
+          path + ":2: dir has no effect: the store is where FILE says",
+          path + ":3: save has no effect: every commit goes to the disk, as durability (appendfsync) says"}),
       config.warnings);
+}
+
+TEST_F(ConfigFile, SomethingElseThanRedisDoesIsToldInAWarning) {
+  Config config;
+  const std::string path = write("redis.conf",
+                                 "appendonly no\nmaxmemory 100mb\nmaxmemory-policy allkeys-lru\n"
+                                 "Replica-Serve-Stale-Data yes\nmin-replicas-to-write 1\n");
+  ASSERT_TRUE(read_config_file(path, &config).ok());
+  ASSERT_EQ(5U, config.warnings.size());
+  EXPECT_EQ(
+      path + ":1: appendonly has no effect: every commit goes to the disk, as durability (appendfsync) says",
+      config.warnings[0]);
+  EXPECT_TRUE(config.warnings[1].starts_with(path + ":2: maxmemory has no effect: the data is on disk"));
+  EXPECT_TRUE(
+      config.warnings[2].starts_with(path + ":3: maxmemory-policy has no effect: the data is on disk"));
+  EXPECT_EQ(path + ":4: Replica-Serve-Stale-Data means nothing here", config.warnings[3]);
+  EXPECT_EQ(path + ":5: min-replicas-to-write has no effect: there is no replication", config.warnings[4]);
+}
+
+TEST_F(ConfigFile, WhatOthersRelyOnIsRefused) {
+  for (const auto& [line, why] : std::map<std::string, std::string>{
+           {"rename-command FLUSHALL \"\"", "rename-command: commands cannot be renamed, nor taken away"},
+           {"user ada on >secret ~* +@all", "user: there is one user, 'default': see requirepass"},
+           {"aclfile /etc/users.acl", "aclfile: there is one user, 'default': see requirepass"},
+           {"tls-port 6380", "tls-port: there is no TLS: put a tunnel in front of the server"},
+           {"replicaof 10.0.0.1 6379", "replicaof: there is no replication"},
+           {"loadmodule my.so", "loadmodule: there are no modules"},
+           {"cluster-enabled yes", "cluster-enabled: there is no cluster"}})
+    EXPECT_EQ(place(1) + why, error_of(line + "\n"));
+  EXPECT_EQ("", error_of("tls-port 0\ncluster-enabled no\nreplicaof \"\"\naclfile \"\"\n"));
 }
 
 TEST_F(ConfigFile, IncludesOthersFromItsOwnPlace) {

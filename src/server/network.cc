@@ -189,6 +189,8 @@ Status Network::listen_unix() {
   if (fd < 0) return io_error("socket");
   const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   if (bound) unix_socket_ = file_at(path);
+  const auto permissions = static_cast<mode_t>(server_->config().unix_socket_permissions);
+  if (bound && permissions != 0 && chmod(path.c_str(), permissions) != 0) return io_error(path);
   if (!bound || ::listen(fd, kBacklog) != 0) {
     Status status = io_error("listening on " + path);
     ::close(fd);

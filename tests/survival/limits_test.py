@@ -166,6 +166,11 @@ class Limits(unittest.TestCase):
         self.assertEqual(0, server.terminate()[0])
         self.assertFalse(os.path.exists(path))
 
+    def test_a_unix_socket_has_the_permissions_that_were_asked_for(self):
+        path = os.path.join(self.folder, "socket")
+        self.serve("--unixsocket", path, "--unixsocketperm", "700")
+        self.assertEqual(0o700, os.stat(path).st_mode & 0o777)
+
     def test_a_unix_socket_that_has_another_owner_by_now_is_left(self):
         path = os.path.join(self.folder, "socket")
         server = self.serve("--unixsocket", path)
