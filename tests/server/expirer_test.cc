@@ -164,6 +164,25 @@ TEST_F(Expiry, MissesThatItCausedAreCounted) {
   EXPECT_EQ(2U, server_->statistics().misses_by_expiry);
 }
 
+TEST_F(Expiry, MissesAfterAPurgeAreCounted) {
+  server_->expirer().enable(false);
+  client_("SET key value PX 100");
+  server_.advance(100);
+  client_("PURGE");
+  client_("GET key");
+  EXPECT_EQ(1U, server_->statistics().misses_by_expiry);
+}
+
+TEST(ExpiredKeysOfAServer, MostOfManyAreRemembered) {
+  ExpiredKeys keys;
+  constexpr int kKeys = 50'000;
+  for (int i = 0; i < kKeys; ++i) keys.add(0, "key:" + std::to_string(i));
+  int known = 0;
+  for (int i = 0; i < kKeys; ++i) known += keys.has(0, "key:" + std::to_string(i)) ? 1 : 0;
+  EXPECT_GT(known, kKeys * 9 / 10);
+  EXPECT_FALSE(keys.has(1, "key:1"));
+}
+
 // --------------------------------------------------------------------------------- when it cannot
 
 class DoubtfulClock final : public Clock {

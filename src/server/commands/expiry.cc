@@ -29,6 +29,7 @@ Status purge(Call& call) {
                                                call.now_ms(), limit,
                                                [&](int db, std::string_view key, int64_t /*deadline_ms*/) {
                                                  call.changed(kExpired, "expired", key, db);
+                                                 server.expired_keys().add(db, key);
                                                },
                                                &more_due));
   server.count_expired(removed, /*by_purge=*/true);
