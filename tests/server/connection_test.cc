@@ -76,6 +76,13 @@ TEST_F(ConnectionCommands, WithAPasswordNothingWorksBeforeAuth) {
   EXPECT_EQ("(nil)", client("GET key"));
 }
 
+TEST_F(ConnectionCommands, AHelloThatIsRefusedAuthenticatesNobody) {
+  TestServer server(with_password());
+  TestClient client(server);
+  EXPECT_EQ("(error) ERR Syntax error in HELLO option 'x'", client("HELLO 3 AUTH default secret x"));
+  EXPECT_EQ("(error) NOAUTH Authentication required.", client("GET key"));
+}
+
 TEST_F(ConnectionCommands, AuthWithoutAPasswordIsToldSo) {
   EXPECT_EQ(
       "(error) ERR AUTH <password> called without any password configured for the default user. Are you sure "

@@ -1,5 +1,9 @@
 // The connection itself: who is there, which protocol, which database.
 
+#include <optional>
+#include <string_view>
+#include <utility>
+
 #include "base/try.h"
 #include "server/command_table.h"
 #include "server/server.h"
@@ -83,27 +87,41 @@ Status auth(Call& call) {
   return {};
 }
 
-Status hello(Call& call) {
-  int protocol = call.session.protocol;
+// HELLO [protocol [AUTH user password] [SETNAME name]]
+struct HelloOptions {
+  int protocol = 2;
+  std::optional<std::pair<std::string_view, std::string_view>> user_and_password;
+  std::optional<std::string_view> name;
+};
+
+Result<HelloOptions> parse_hello(const Call& call) {
+  HelloOptions options;
+  options.protocol = call.session.protocol;
   if (call.size() > 1) {
     const std::optional<int64_t> wanted = to_integer(call[1]);
     if (!wanted) return refuse("ERR Protocol version is not an integer or out of range");
     if (*wanted != 2 && *wanted != 3) return refuse("NOPROTO unsupported protocol version");
-    protocol = static_cast<int>(*wanted);
+    options.protocol = static_cast<int>(*wanted);
   }
-  std::optional<std::string_view> name;
   for (size_t i = 2; i < call.size(); ++i) {
     if (same_word(call[i], "AUTH") && i + 2 < call.size()) {
-      LAPSE_TRY(authenticate(call, call[i + 1], call[i + 2]));
+      options.user_and_password = {call[i + 1], call[i + 2]};
       i += 2;
     } else if (same_word(call[i], "SETNAME") && i + 1 < call.size()) {
-      name = call[++i];
-      if (!is_printable_word(*name))
+      options.name = call[++i];
+      if (!is_printable_word(*options.name))
         return refuse("ERR Client names cannot contain spaces, newlines or special characters.");
     } else {
       return refuse("ERR Syntax error in HELLO option '" + std::string(call[i]) + "'");
     }
   }
+  return options;
+}
+
+Status hello(Call& call) {
+  LAPSE_TRY_ASSIGN(const HelloOptions options, parse_hello(call));
+  if (options.user_and_password)
+    LAPSE_TRY(authenticate(call, options.user_and_password->first, options.user_and_password->second));
   if (!call.session.authenticated) {
     return refuse(
         "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
@@ -111,16 +129,16 @@ Status hello(Call& call) {
         "<pass> option can be used to authenticate the client and select the RESP protocol version at the "
         "same time");
   }
-  if (name) call.session.name = *name;
-  call.session.protocol = protocol;
-  call.reply = {&call.session.output.bytes(), protocol};
+  if (options.name) call.session.name = *options.name;
+  call.session.protocol = options.protocol;
+  call.reply = {&call.session.output.bytes(), options.protocol};
   call.reply.map(7);
   call.reply.bulk("server");
   call.reply.bulk("redis");  // what clients look for
   call.reply.bulk("version");
   call.reply.bulk(kRedisVersion);
   call.reply.bulk("proto");
-  call.reply.integer(protocol);
+  call.reply.integer(options.protocol);
   call.reply.bulk("id");
   call.reply.integer(static_cast<int64_t>(call.session.id));
   call.reply.bulk("mode");
