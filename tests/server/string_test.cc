@@ -264,9 +264,18 @@ TEST_F(StringCommands, DelexComparesValuesAndDigests) {
 
 TEST_F(StringCommands, DelexRefusesOtherConditions) {
   const std::string refusal = "(error) ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE";
+  client_("SET key value");
   EXPECT_EQ(refusal, client_("DELEX key NX value"));
   EXPECT_EQ(refusal, client_("DELEX key WHEN value"));
   EXPECT_EQ("(error) ERR must be exactly 16 hexadecimal characters", client_("DELEX key IFDEQ value"));
+  EXPECT_EQ("(integer) 0", client_("DELEX key IFDEQ no-number-at-all"));
+  EXPECT_EQ("(integer) 1", client_("DELEX key IFDNE no-number-at-all"));
+}
+
+TEST_F(StringCommands, DelexOfAKeyThatIsNotThereAsksForNoCondition) {
+  EXPECT_EQ("(integer) 0", client_("DELEX missing WHEN value"));
+  EXPECT_EQ("(integer) 0", client_("DELEX missing IFDEQ value"));
+  EXPECT_EQ("(error) ERR wrong number of arguments for 'delex' command", client_("DELEX missing IFDEQ"));
 }
 
 TEST_F(StringCommands, DelifeqRemovesOnlyTheValueGiven) {

@@ -153,17 +153,25 @@ Status getex(Call& call) {
   return {};
 }
 
-// DELEX key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]
-Status delex(Call& call) {
-  if (call.size() != 2 && call.size() != 4) return wrong_arguments(call.command.name);
+Result<Condition> parse_comparison(const Call& call, size_t at) {
   Condition condition;
-  size_t at = 2;
-  if (call.size() == 4 && (!condition.take(call, &at) || !condition.compares()))
+  if (!condition.take(call, &at) || !condition.compares())
     return refuse("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
   LAPSE_TRY(condition.check());
+  return condition;
+}
+
+// DELEX key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]. Of a key that is not there Redis does not ask under
+// which condition it should go.
+Status delex(Call& call) {
+  if (call.size() != 2 && call.size() != 4) return wrong_arguments(call.command.name);
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
   LAPSE_TRY_ASSIGN(const std::optional<std::string> value, keys->get(call[1]));
-  const bool removes = value && condition.holds(value);
+  bool removes = value.has_value();
+  if (removes && call.size() == 4) {
+    LAPSE_TRY_ASSIGN(const Condition condition, parse_comparison(call, 2));
+    removes = condition.holds(value);
+  }
   if (removes) LAPSE_TRY(remove_key(call, call[1]).status());
   call.reply.integer(removes ? 1 : 0);
   return {};
