@@ -5,16 +5,27 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/try.h"
 #include "store/guarded_clock.h"
 
 namespace lapse::server {
 
 namespace {
+
 constexpr std::string_view kOutOfMemoryLine = "-OOM there is not enough memory for this\r\n";
+
+std::string random_digits(size_t count) {
+  std::string digits;
+  while (digits.size() < count) digits += "0123456789abcdef"[random_u64() % 16];
+  return digits;
 }
 
+}  // namespace
+
 // ------------------------------------------------------------------------------- opening and closing
+
+Server::Server(const Config& config) : config_(config), run_id_(random_digits(40)) {}
 
 Result<std::unique_ptr<Server>> Server::open(const Config& config, Clock* clock) {
   std::unique_ptr<Server> server(new Server(config));

@@ -102,6 +102,8 @@ class Server {
   ExpiredKeys& expired_keys() { return expired_keys_; }
   ScanCursors& scan_cursors() { return scan_cursors_; }
   int64_t started_at_ms() const { return started_at_ms_; }
+  // 40 hexadecimal digits that no other process has.
+  const std::string& run_id() const { return run_id_; }
 
   // Runs a call under a savepoint: what fails is undone, and its reply is the error; so is what there is no memory for. The
   // call's events go out. Throws std::bad_alloc if there is none for the error either, when all is undone.
@@ -146,7 +148,7 @@ class Server {
   void begin_session(Session* session);
 
  private:
-  explicit Server(const Config& config) : config_(config) {}
+  explicit Server(const Config& config);
   Status open_store(Clock* clock);
 
   size_t run_commands(Session* session, std::string_view bytes);
@@ -225,6 +227,7 @@ class Server {
   int64_t paused_until_ms_ = 0;
   bool pause_writes_only_ = false;
   int64_t started_at_ms_ = 0;
+  const std::string run_id_;
   BackgroundSave background_save_;
   int64_t saved_at_ms_ = 0;
   bool saved_well_ = true;

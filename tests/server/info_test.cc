@@ -43,6 +43,8 @@ TEST_F(InfoCommand, HasTheFieldsThatClientsLookFor) {
   EXPECT_EQ("7.2.0", field("server", "redis_version"));
   EXPECT_EQ("standalone", field("server", "redis_mode"));
   EXPECT_EQ("6379", field("server", "tcp_port"));
+  EXPECT_EQ(40U, field("server", "run_id").size());
+  EXPECT_NE(TestServer()->run_id(), field("server", "run_id"));
   EXPECT_EQ("1", field("clients", "connected_clients"));
   EXPECT_EQ("0", field("persistence", "loading"));
   EXPECT_EQ("master", field("replication", "role"));

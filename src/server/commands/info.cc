@@ -71,6 +71,7 @@ Status server(Call& call, Text* out) {
   out->add("arch_bits", 64);
   out->add("multiplexing_api", "epoll");
   out->add("process_id", process.id);
+  out->add("run_id", call.server.run_id());
   out->add("tcp_port", config.port);
   out->add("server_time_usec", call.now_ms() * 1000);
   out->add("uptime_in_seconds", up_seconds);
