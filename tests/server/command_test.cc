@@ -41,6 +41,8 @@ TEST_F(CommandCommands, InfoKnowsSubcommandsAndSaysNilOfOthers) {
   EXPECT_EQ(resp::Reply::Type::kNull, reply.elements[1].type);
   EXPECT_EQ(find_command("client")->subcommands.size(), reply.elements[2].elements[9].elements.size());
   EXPECT_EQ(resp::Reply::Type::kNull, reply.elements[3].type);
+  client_.send("COMMAND INFO nosuch\r\n");
+  EXPECT_EQ("*1\r\n$-1\r\n", client_.received_bytes());
 }
 
 TEST_F(CommandCommands, PlainIsInfoOfAll) {

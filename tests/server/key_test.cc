@@ -72,6 +72,10 @@ TEST_F(KeyCommands, ObjectEncodingIsWhatRedisWouldSay) {
 TEST_F(KeyCommands, ObjectTellsOfReferencesAndAccess) {
   client_("SET key value");
   EXPECT_EQ("(integer) 1", client_("OBJECT REFCOUNT key"));
+  client_("MSET small 9999 large 10000 negative -1");
+  EXPECT_EQ("(integer) 2147483647", client_("OBJECT REFCOUNT small"));
+  EXPECT_EQ("(integer) 1", client_("OBJECT REFCOUNT large"));
+  EXPECT_EQ("(integer) 1", client_("OBJECT REFCOUNT negative"));
   EXPECT_EQ("(nil)", client_("OBJECT REFCOUNT absent"));
   EXPECT_EQ("(integer) 0", client_("OBJECT IDLETIME key"));
   EXPECT_EQ("(nil)", client_("OBJECT IDLETIME absent"));

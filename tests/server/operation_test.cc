@@ -266,6 +266,9 @@ TEST_F(OperationCommands, DebugSleepAndObject) {
 TEST_F(OperationCommands, DebugReloadKeepsEverything) {
   client_("SET key value PX 100");
   EXPECT_EQ("OK", client_("DEBUG RELOAD"));
+  EXPECT_EQ("OK", client_("DEBUG RELOAD NOSAVE noflush MERGE"));
+  EXPECT_EQ("(error) ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.",
+            client_("DEBUG RELOAD NOSAVE x"));
   EXPECT_EQ("OK", client_("DEBUG LOADAOF"));
   server_.advance(99);
   EXPECT_EQ("\"value\"", client_("GET key"));

@@ -269,7 +269,7 @@ Status info(Call& call) {
     if (const Command* command = find_by_full_name(name)) {
       reply_info(call, *command);
     } else {
-      call.reply.null_array();
+      call.reply.null();
     }
   }
   return {};

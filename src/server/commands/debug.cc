@@ -45,8 +45,13 @@ Status object(Call& call) {
   return {};
 }
 
-// Redis saves and reads everything again; the store reads nothing into memory, so that saving is all there is to do.
+// DEBUG RELOAD [MERGE] [NOFLUSH] [NOSAVE]: Redis saves and reads everything again; the store reads nothing into memory, so
+// that saving is all there is to do.
 Status reload(Call& call) {
+  for (const std::string_view option : call.arguments.subspan(2)) {
+    if (!same_word(option, "MERGE") && !same_word(option, "NOFLUSH") && !same_word(option, "NOSAVE"))
+      return refuse("ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
+  }
   LAPSE_TRY(call.server.save());
   call.reply.ok();
   return {};

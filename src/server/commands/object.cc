@@ -1,6 +1,7 @@
 // OBJECT: what clients ask about how a value is kept. Here a value is bytes; the answers are what Redis would say of them.
 
 #include <array>
+#include <limits>
 
 #include "base/try.h"
 #include "server/command_table.h"
@@ -40,7 +41,20 @@ Status reply_if_there(Call& call, int64_t number) {
   return {};
 }
 
-Status object_refcount(Call& call) { return reply_if_there(call, 1); }
+// Redis has one object for each of the small numbers, which is never given back; whatever else is not shared.
+Status object_refcount(Call& call) {
+  constexpr int64_t kShared = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kSharedNumbers = 10'000;
+  LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
+  LAPSE_TRY_ASSIGN(const std::optional<std::string> value, keys->get(call[2]));
+  if (!value) {
+    call.reply.null();
+    return {};
+  }
+  const int64_t number = to_integer(*value).value_or(-1);
+  call.reply.integer(number >= 0 && number < kSharedNumbers ? kShared : 1);
+  return {};
+}
 
 // Access times are not kept: a write for each read would be their price. Nothing looks idle then.
 Status object_idletime(Call& call) { return reply_if_there(call, 0); }
@@ -94,8 +108,8 @@ constexpr Command kSubcommands[] = {
      object_help},
     {"object|idletime", 3, kReadOnly, kSecond, "generic", "2.2.3", "Returns 0: access times are not tracked.",
      object_idletime},
-    {"object|refcount", 3, kReadOnly, kSecond, "generic", "2.2.3", "Returns 1, for a key that is there.",
-     object_refcount},
+    {"object|refcount", 3, kReadOnly, kSecond, "generic", "2.2.3",
+     "Returns how often Redis would use the value: 1, but for small numbers.", object_refcount},
 };
 
 constexpr Command kCommands[] = {
