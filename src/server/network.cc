@@ -411,8 +411,12 @@ bool Network::over_output_limit(Socket* socket) {
 }
 
 bool Network::is_idle(const Session& session, const Socket& socket) const {
-  if (!session.closing) return server_->has_timed_out(session);
-  return server_->now_ms() - std::max(session.active_at_ms, socket.sent_at_ms) > kLingerMs;
+  const int64_t resting_ms = server_->now_ms() - std::max(session.active_at_ms, socket.sent_at_ms);
+  if (session.closing) return resting_ms > kLingerMs;
+  // Commands that are held are as good as half a command: the client must get on with it.
+  const int64_t patience_seconds = server_->config().half_command_timeout_seconds;
+  if (session.held && patience_seconds > 0 && resting_ms > patience_seconds * 1000) return true;
+  return server_->has_timed_out(session);
 }
 
 void Network::drop_idle() {

@@ -69,6 +69,16 @@ class Limits(unittest.TestCase):
         self.assertEqual("+PONG", other("PING"))
         self.assertLess(server.resident_bytes(), 1 << 30)
 
+    def test_a_client_that_takes_nothing_while_its_commands_wait_is_dropped(self):
+        server = self.serve("--client-output-buffer-limit", "normal", "4mb", "0", "0", "--half-command-timeout", "1")
+        other = self.client(server)
+        self.assertEqual("+OK", other("SET", "key", b"x" * 100_000))
+        deaf = self.client(server, receive_buffer=4096)
+        deaf.send(b"GET key\r\n" * 1000)
+        while "\nconnected_clients:2" in other("INFO", "clients").decode():
+            pass
+        self.assertEqual("+PONG", other("PING"))
+
     def test_a_client_that_reads_may_ask_for_any_amount_in_one_go(self):
         server = self.serve("--client-output-buffer-limit", "normal", "10mb", "0", "0")
         client = self.client(server)
