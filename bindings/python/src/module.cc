@@ -5,11 +5,13 @@
 #include "convert.h"
 #include "errors.h"
 #include "handles.h"
+#include "open_store.h"
 
 PYBIND11_MODULE(_lapse, module) {
   module.doc() = "The C++ part of lapse; import that instead.";
   module.attr("__version__") = LAPSE_VERSION;
   lapse::python::translate_errors();
+  lapse::python::find_running_task();
   lapse::python::define_lifetimes(module);
   lapse::python::define_iterator(module);
   lapse::python::define_handles(module);

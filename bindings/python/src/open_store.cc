@@ -29,6 +29,10 @@ bool keep_waiting(const std::atomic<bool>& closed) {
   throw pybind11::error_already_set();
 }
 
+// Kept for good: looking it up costs more than calling it. Not a static of the function that uses it: an import lets go of
+// the GIL, and a thread that then took it and waited for the static to be made would keep the import from going on.
+const pybind11::object* ask_for_task = nullptr;
+
 // The last handle to go closes the store, which syncs: not with the GIL.
 void release_without_gil(OpenStore* store) {
   if (PyGILState_Check() == 0) {
@@ -72,12 +76,11 @@ UsedStores& used_stores() {
 
 }  // namespace
 
-uint64_t running_task() {
-  // Kept for good: looking it up costs more than calling it.
-  static const auto* const ask =
-      new pybind11::object(pybind11::module_::import("lapse._tasks").attr("current_task_number"));
-  return pybind11::cast<uint64_t>((*ask)());
+void find_running_task() {
+  ask_for_task = new pybind11::object(pybind11::module_::import("lapse._tasks").attr("current_task_number"));
 }
+
+uint64_t running_task() { return pybind11::cast<uint64_t>((*ask_for_task)()); }
 
 void OpenStore::check_task() const {
   const auto own = scope();

@@ -60,8 +60,11 @@ struct Counters {
   void reset(const StoreStats& now);
 };
 
-// A number for the asyncio task that is running, or 0. REQUIRES: the GIL
+// A number for the asyncio task that is running, or 0. REQUIRES: the GIL, and that the module has been set up
 uint64_t running_task();
+
+// Sets it up, once, while the module is imported.
+void find_running_task();
 
 // Whether this thread has a transaction open, on any store.
 bool thread_is_in_transaction();

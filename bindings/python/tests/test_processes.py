@@ -314,6 +314,29 @@ def in_thread(work):
     return results[0]
 
 
+def test_the_first_transactions_of_a_process_may_begin_together():
+    """What they need is imported with the package: threads that import it in the middle of a call wait for each other."""
+    code = """if True:
+        import faulthandler, lapse, sys, threading
+        assert "lapse._tasks" in sys.modules
+        faulthandler.dump_traceback_later(30, exit=True)
+        stores = [lapse.open() for _ in range(8)]
+        together = threading.Barrier(8)
+
+        def begin(db):
+            together.wait()
+            with db.transaction():
+                db["k"] = "v"
+
+        threads = [threading.Thread(target=begin, args=(db,)) for db in stores]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        print(sum(len(db) for db in stores))
+    """
+    done = run_python(code)
+    assert (done.returncode, done.stdout.strip()) == (0, "8"), done.stderr
+
+
 def test_close_lets_go_of_the_file_whatever_is_still_open(tmp_path):
     path = tmp_path / "a.db"
     db = lapse.open(path, history=True)
