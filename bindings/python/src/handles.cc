@@ -80,8 +80,15 @@ py::object ttl(ReaderHandle& self, const py::object& key) {
   return seconds_or_none(*left);
 }
 
+// Always a new one: py::list(…) of a list is that list, which another thread may change, and with it what it keeps alive.
+py::list copy_of(const py::iterable& items) {
+  PyObject* const list = PySequence_List(items.ptr());
+  if (list == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::list>(list);
+}
+
 py::list get_many(ReaderHandle& self, const py::iterable& keys) {
-  const py::list held(keys);
+  const py::list held = copy_of(keys);
   std::deque<Bytes> copies;
   std::vector<std::string_view> views;
   for (const auto& key : held) views.push_back(copies.emplace_back(key, "key"));
@@ -211,6 +218,7 @@ void erase(KeyspaceHandle& self, const py::object& key) {
   Counters::add(self.counters().deletes);
 }
 
+// `pairs`: tuples, in a list that nobody else has.
 void put_many(KeyspaceHandle& self, const py::list& pairs, const py::object& ttl) {
   std::deque<Bytes> copies;
   std::vector<KeyValue> entries;

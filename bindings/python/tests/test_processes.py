@@ -204,6 +204,30 @@ def test_a_transaction_ends_with_its_thread(tmp_path):
         assert db.stats()["oldest_snapshot_ms"] == 0
 
 
+def test_what_get_many_was_given_may_change_meanwhile():
+    with lapse.open() as db:
+        def keys_of(kind):  # new ones each time, so that they take the place of those that have gone
+            return [f"{kind} {i:020}".encode() for i in range(5_000)]
+
+        for kind in ("one", "two"):
+            db.update({key: kind for key in keys_of(kind)})
+        shared, done = keys_of("one"), threading.Event()
+
+        def change():
+            while not done.is_set():
+                shared[:] = keys_of("two")
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for _ in range(100):
+                assert len(set(db.get_many(shared))) == 1
+                shared[:] = keys_of("one")
+        finally:
+            done.set()
+            thread.join()
+
+
 def child_reports(work):
     """Forks, runs `work` in the child, and gives what it returned, or what it raised, by name."""
     ours, theirs = os.pipe()
