@@ -191,11 +191,19 @@ void OpenStore::remove_scope(const std::shared_ptr<ThreadScope>& scope) {
   scope_count_.fetch_sub(1);
 }
 
+void ThreadScope::undo() {
+  if (transaction) transaction->rollback();
+  snapshot.reset();
+}
+
 void OpenStore::abandon(uint64_t thread) {
   if (fork_generation() != opened_in_ || closed()) return;
   try {
     const Use use(*this);
-    if (const auto left = scope_of(thread)) remove_scope(left);
+    if (const auto left = scope_of(thread)) {
+      remove_scope(left);
+      left->undo();
+    }
   } catch (const StatusError&) {  // closed meanwhile, which did it
   }
 }
@@ -211,7 +219,7 @@ uint64_t OpenStore::commit() {
 
 void OpenStore::rollback() {
   const Use use(*this);
-  (void)take_scope();
+  take_scope()->undo();
 }
 
 std::shared_ptr<ThreadScope> OpenStore::transaction_scope() const {
@@ -247,9 +255,13 @@ void OpenStore::close() {
 }
 
 void OpenStore::let_scopes_go() {
-  const std::lock_guard lock(mutex_);
-  scopes_.clear();
-  scope_count_.store(0);
+  std::unordered_map<uint64_t, std::shared_ptr<ThreadScope>> left;  // ended without the mutex
+  {
+    const std::lock_guard lock(mutex_);
+    left.swap(scopes_);
+    scope_count_.store(0);
+  }
+  for (const auto& [thread, scope] : left) scope->undo();
 }
 
 void OpenStore::add(const std::shared_ptr<Dependent>& dependent) {

@@ -37,6 +37,9 @@ struct ThreadScope {
   const uint64_t task = 0;  // asyncio's, of those in the thread
   std::optional<Transaction> transaction = {};
   std::optional<Snapshot> snapshot = {};
+
+  // Ends it now. To let go of it would not do: an iterator that another thread is just dropping holds it as well.
+  void undo();
 };
 
 // What holds a moment of the store, an iterator or a snapshot, and lets it go when its transaction ends or the store is

@@ -204,6 +204,39 @@ def test_a_transaction_ends_with_its_thread(tmp_path):
         assert db.stats()["oldest_snapshot_ms"] == 0
 
 
+def test_a_rollback_does_not_wait_for_iterators_that_other_threads_drop(tmp_path):
+    """An iterator holds what it goes over until it has gone: while it goes in another thread, rollback() returns."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    with lapse.open(tmp_path / "a.db") as db:
+        db.update({f"{i:04}": "v" for i in range(500)})
+        dropped, done = [], threading.Event()
+
+        def drop():
+            while not done.is_set():
+                try:
+                    dropped.pop()
+                except IndexError:
+                    pass
+
+        threads = [threading.Thread(target=drop) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(1500):
+                db.begin(write=True)  # BusyError, if this thread's own one is still open
+                db["k"] = "v"
+                for _ in range(10):
+                    dropped.append([db.iterator()])
+                db.rollback()
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+            sys.setswitchinterval(before)
+        assert "k" not in db
+
+
 def test_what_get_many_was_given_may_change_meanwhile():
     with lapse.open() as db:
         def keys_of(kind):  # new ones each time, so that they take the place of those that have gone
