@@ -3,6 +3,7 @@ own in the store, "lapse.locks" and "lapse.throttles", made when it is first use
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import uuid
@@ -28,6 +29,13 @@ def _seconds(duration: Duration, what: str) -> float:
     return duration
 
 
+def _lifetime(duration: Duration, what: str) -> Duration:
+    """Refuses what would never end, or has ended before it began: None, FOREVER, a datetime, 0."""
+    if not 0 < _seconds(duration, what) < math.inf:
+        raise InvalidArgumentError(f"{what} is {duration!r}: more than 0 expected, and an end")
+    return duration
+
+
 class _Hold(threading.local):
     """What a thread has of a lock: the token that stands in the store while it holds it, and its fence."""
 
@@ -36,7 +44,7 @@ class _Hold(threading.local):
 
 
 class Lock:
-    """A lock that one holder has for `ttl`, whatever becomes of the holder. Made by db.lock().
+    """A lock that one holder has for `ttl`, seconds or a timedelta, whatever becomes of the holder. Made by db.lock().
 
     >>> db = lapse.open()
     >>> with db.lock("report", ttl=30) as lock:
@@ -56,7 +64,7 @@ class Lock:
         self._hold = _Hold()
         self._wait = wait
         self.name = name
-        self.ttl = ttl
+        self.ttl = _lifetime(ttl, "ttl")
 
     @property
     def fence(self) -> int:
@@ -96,9 +104,10 @@ class Lock:
 
     def renew(self, ttl: Duration | None = None) -> bool:
         """Holds it for `ttl` from now on. False: it is no longer ours."""
+        lifetime = self.ttl if ttl is None else _lifetime(ttl, "ttl")
         locks = self._locks()
         with self._store.transaction():
-            return self.held() and locks.expire(self.name, self.ttl if ttl is None else ttl)
+            return self.held() and locks.expire(self.name, lifetime)
 
     def held(self) -> bool:
         """Whether it is ours, this thread's, at this moment."""
@@ -132,15 +141,13 @@ class Throttle:
     def __init__(self, store: StoreMethods, name: str, rate: int, per: Duration) -> None:
         if not isinstance(rate, int):
             raise TypeError(f"rate: int expected, not {type(rate).__name__}")
-        if _seconds(per, "per") <= 0:
-            raise InvalidArgumentError(f"per is {per!r}: more than 0 expected")
         if rate < 1:
             raise InvalidArgumentError("a throttle lets at least one call through")
         self._store = store
         self._family: Any = None
         self.name = name
         self.rate = rate
-        self.per = per
+        self.per = _lifetime(per, "per")
 
     @property
     def _counts(self) -> Any:

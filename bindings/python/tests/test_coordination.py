@@ -3,6 +3,7 @@
 import functools
 import json
 import threading
+from datetime import timedelta
 
 import lapse
 import pytest
@@ -288,6 +289,25 @@ def test_a_lock_as_a_block(db):
         pass
     with db.transaction(), pytest.raises(ValueError):
         db.lock("job", ttl=10).acquire()
+
+
+def test_a_lock_has_an_end_and_it_is_yet_to_come(db, clock):
+    for ttl in (None, lapse.FOREVER, lapse.KEEP, clock.now(), clock.now() + timedelta(seconds=10), "10"):
+        with pytest.raises(TypeError, match="ttl: seconds or timedelta expected"):
+            db.lock("job", ttl)
+    lock = db.lock("job", ttl=timedelta(seconds=10))
+    assert lock.acquire()
+    for ttl in (0, -1, float("nan"), float("inf"), timedelta(0)):
+        with pytest.raises(lapse.InvalidArgumentError, match="ttl is"):
+            db.lock("job", ttl)
+        with pytest.raises(lapse.InvalidArgumentError, match="ttl is"):
+            lock.renew(ttl)
+        with pytest.raises(lapse.InvalidArgumentError, match="per is"):
+            db.throttle("api", 1, per=ttl)
+    with pytest.raises(TypeError, match="ttl"):
+        lock.renew(lapse.FOREVER)
+    clock.advance(10)
+    assert not lock.held()
 
 
 def test_a_lock_keeps_threads_apart(db):
