@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._types import Duration
-from .errors import InvalidArgumentError, LockedError, ThrottledError
+from .errors import Error, InvalidArgumentError, LockedError, ThrottledError
 
 if TYPE_CHECKING:
     from ._store_methods import StoreMethods
@@ -56,6 +56,8 @@ class Lock:
 
     Threads may share the object: each holds the lock, or does not, by itself. Who holds it and acquires it once more gets a
     LockedError. Locks are kept in the store, and a store is open in one process at a time: so that is how far they reach.
+
+    A transaction that is begun under a lock ends before it. If the block raises first, the transaction is rolled back.
     """
 
     def __init__(self, store: StoreMethods, name: str, ttl: Duration, wait: Duration | None) -> None:
@@ -120,7 +122,15 @@ class Lock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self.release()
+        if error is None:
+            self.release()
+            return
+        try:
+            if self._store.in_transaction:  # begun in the block, as locks are acquired outside of any
+                self._store.rollback()
+            self.release()
+        except Error as failure:  # the one to be seen is the block's own
+            error.add_note(f"the lock {self.name!r} was not released: {failure}")
 
 
 class Throttle:

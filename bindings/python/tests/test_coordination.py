@@ -291,6 +291,24 @@ def test_a_lock_as_a_block(db):
         db.lock("job", ttl=10).acquire()
 
 
+def test_a_block_that_raises_in_a_transaction_gives_its_lock_back(db):
+    with pytest.raises(OSError, match="real"):
+        with db.lock("job", ttl=10):
+            db.begin(write=True)
+            db["half"] = "done"
+            raise OSError("real")
+    assert not db.in_transaction and "half" not in db
+    assert db.lock("job", ttl=10).acquire(wait=0)
+
+
+def test_a_lock_that_cannot_be_released_does_not_hide_what_was_raised(db):
+    with pytest.raises(OSError, match="real") as caught:
+        with db.lock("job", ttl=10):
+            db.close()
+            raise OSError("real")
+    assert caught.value.__notes__ == ["the lock 'job' was not released: the store has been closed"]
+
+
 def test_a_lock_has_an_end_and_it_is_yet_to_come(db, clock):
     for ttl in (None, lapse.FOREVER, lapse.KEEP, clock.now(), clock.now() + timedelta(seconds=10), "10"):
         with pytest.raises(TypeError, match="ttl: seconds or timedelta expected"):
