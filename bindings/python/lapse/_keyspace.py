@@ -172,10 +172,11 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
         >>> square.forget(7)
         True
 
-        Arguments and results go through JSON; so a tuple comes back as a list, at the first call too. `dumps` and
-        `loads` replace JSON for results; `key`, called with the arguments, gives the key's end instead. Both give
-        str or bytes. Keys begin with `name`, by default the function's module and name; a lambda and a function within
-        another need one.
+        Arguments are None, bool, int, float, str, and lists, tuples and dicts of these, and are told apart by their
+        types as well: 1, 1.0, True and "1" are four. Anything else, an IntEnum too, is a TypeError; `key`, called with the
+        arguments, gives the key's end instead. Results go through JSON, so a tuple comes back as a list, at the first
+        call too; `dumps` and `loads` replace it. `key` and `dumps` give str or bytes. Keys begin with `name`, by default
+        the function's module and name; a lambda and a function within another need one.
         """
         return memoizer(self, ttl, name, key, dumps, loads)
 

@@ -61,23 +61,29 @@ def _must_not_wait() -> bool:
     return _runs.count > 0 or _lapse._thread_is_in_transaction()
 
 
-def _check_json(value: Any) -> None:
-    """JSON would make {1: …} and {"1": …} the same key."""
-    if isinstance(value, dict):
-        if not all(isinstance(name, str) for name in value):
-            raise TypeError("a dict among the arguments has keys that are no str: give memoize a key=")
-        value = value.values()
-    if not isinstance(value, (str, bytes)) and hasattr(value, "__iter__"):
-        for each in value:
-            _check_json(each)
+_PLAIN = (type(None), bool, int, float, str)
+_NO_WORDS = "give memoize a key= for arguments other than None, bool, int, float, str, and lists, tuples and dicts of these"
 
 
-def _json_key(*args: Any, **kwargs: Any) -> str:
-    _check_json([args, kwargs])
-    try:
-        return json.dumps([args, kwargs], sort_keys=True, separators=(",", ":"))
-    except TypeError as error:
-        raise TypeError(f"{error}: give memoize a key= for arguments that JSON has no words for") from None
+def _text_of(value: Any) -> str:
+    """As JSON, but for what JSON would make the same of different arguments: a tuple has brackets of its own, and what only
+    passes for an int or a str, as an IntEnum does, is refused."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return json.dumps(value)
+    if kind is list:
+        return "[" + ",".join(map(_text_of, value)) + "]"
+    if kind is tuple:
+        return "(" + ",".join(map(_text_of, value)) + ")"
+    if kind is not dict:
+        raise TypeError(f"an argument is, or has in it, {kind.__name__}: {_NO_WORDS}")
+    if not all(type(name) is str for name in value):
+        raise TypeError(f"a dict among the arguments has keys that are no str: {_NO_WORDS}")
+    return "{" + ",".join(f"{json.dumps(name)}:{_text_of(value[name])}" for name in sorted(value)) + "}"
+
+
+def _key_text(*args: Any, **kwargs: Any) -> str:
+    return _text_of([list(args), kwargs])
 
 
 def _stored_form(value: Any, what: str) -> bytes:
@@ -111,7 +117,7 @@ def memoizer(keyspace: Any, ttl: Any, name: str | None, key: Callable[..., Any] 
         raise TypeError("write @db.memoize(), with parentheses")
     encode = dumps or functools.partial(json.dumps, separators=(",", ":"))
     decode = loads or json.loads
-    end_of_key = key or _json_key
+    end_of_key = key or _key_text
 
     def decorate(function: Callable[..., Any]) -> Any:
         _check_function(function)

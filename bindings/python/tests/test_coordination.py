@@ -1,5 +1,7 @@
 """memoize, lock, throttle."""
 
+import collections
+import enum
 import functools
 import json
 import threading
@@ -117,13 +119,30 @@ def test_memoize_tells_arguments_apart(db):
         return repr((args, sorted(kwargs.items())))
 
     cases = [((1,), {}), (("1",), {}), ((True,), {}), ((1.5,), {}), ((None,), {}), (([1],), {}), ((), {"a": 1}),
-             (({"a": 1},), {}), ((1, 2), {}), (([1, 2],), {})]
-    assert len({show(*args, **kwargs) for args, kwargs in cases}) == len(cases)
+             (({"a": 1},), {}), ((1, 2), {}), (([1, 2],), {}), (((1, 2),), {}), (([(1, 2)],), {}), (((1,), (2,)), {}),
+             ((1.0,), {}), ((), {}), (((),), {}), (([],), {}), (("(1,2)",), {}), (({"a": (1,)},), {}), (({"a": [1]},), {})]
+    assert len({show.key(*args, **kwargs) for args, kwargs in cases}) == len(cases)
+    assert [show(*args, **kwargs) for args, kwargs in cases] == [
+        repr((args, sorted(kwargs.items()))) for args, kwargs in cases]
     assert show(a=1, b=2) == show(b=2, a=1)
+
+
+class One(enum.IntEnum):
+    ONE = 1
+
+
+class Text(str):
+    pass
+
+
+@pytest.mark.parametrize("argument", [object(), {1: 2}, {Text("a"): 1}, One.ONE, Text("a"), b"a", {1}, [One.ONE],
+                                      collections.OrderedDict(a=1), collections.namedtuple("Pair", "a b")(1, 2)])
+def test_memoize_refuses_what_it_would_take_for_something_else(db, argument):
+    show = db.memoize(name="show")(repr)
     with pytest.raises(TypeError, match="key="):
-        show(object())
-    with pytest.raises(TypeError, match="key="):
-        show({1: 2})
+        show(argument)
+    by_repr = db.memoize(name="by repr", key=repr)(repr)
+    assert by_repr(argument) == repr(argument)
 
 
 def test_memoize_with_codecs_of_its_own(db):
