@@ -175,7 +175,7 @@ class Throttle:
 
     def remaining(self) -> int:
         """How many calls would be allowed now."""
-        return self.rate - int(self._counts.get(self.name, b"0"))
+        return max(0, self.rate - int(self._counts.get(self.name, b"0")))  # others may count up to a higher rate
 
     def retry_after(self) -> float:
         """Seconds until all `rate` calls are allowed again; 0.0 if any is allowed now."""

@@ -413,6 +413,12 @@ def test_throttle(db, clock):
     assert throttle.remaining() == 0
 
 
+def test_a_throttle_with_a_lower_rate_has_nothing_left(db):
+    assert db.throttle("api", rate=10, per=60).allow(8)
+    lower = db.throttle("api", rate=5, per=60)
+    assert lower.remaining() == 0 and not lower.allow() and lower.retry_after() == 60.0
+
+
 def test_a_throttle_survives_the_transaction_that_it_was_made_in(db):
     with db.transaction() as transaction:
         throttle = db.throttle("api", rate=1, per=60)
