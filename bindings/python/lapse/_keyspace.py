@@ -10,7 +10,6 @@ from . import _lapse
 from ._memoize import Memoizer, memoizer
 from ._types import (BytesLike, Duration, Entry, Expiring, Moment, Revision, Ttl, entry_of, revision_of,
                      to_datetime_or_none)
-from .errors import NotFoundError
 
 if TYPE_CHECKING:
     _ReaderBase = _lapse.Reader
@@ -108,7 +107,7 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
         if value is not None:
             return value
         if default is _MISSING:
-            raise NotFoundError(f"there is no key {key!r}")
+            self._not_found(f"there is no key {key!r}")
         return default
 
     def popitem(self) -> tuple[bytes, bytes]:
@@ -122,7 +121,7 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
         while True:
             with self._iterate() as first:
                 if first.eof:
-                    raise NotFoundError("there are no keys")
+                    self._not_found("there are no keys")
                 key = first.key
             value = self._get_and_delete(key)
             if value is not None:  # else another was faster

@@ -75,7 +75,7 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
 
     @property
     def errmsg(self) -> _Message:
-        """What the latest error of this handle was."""
+        """What the latest call that failed on this handle, its families, snapshots or iterators, had to say."""
         return _Message(self._errmsg())
 
     def __enter__(self) -> KVStore:

@@ -50,7 +50,7 @@ class Store(KeyspaceMethods, DictReading, StoreMethods, _lapse.Store):
         return Family(self, "default", "default", {})
 
     def errmsg(self) -> str:
-        """What the latest error of this handle was."""
+        """What the latest call that failed on this handle, its families, snapshots or iterators, had to say."""
         return self._errmsg()
 
     def __enter__(self) -> Store:

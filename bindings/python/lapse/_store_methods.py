@@ -14,7 +14,7 @@ from ._coordination import Lock, Throttle
 from ._keyspace import DictReading, ReaderMethods
 from ._types import Duration, Moment, to_datetime
 from .constants import CHECKPOINT_FULL, CHECKPOINT_PASSIVE, CHECKPOINT_RESTART, CHECKPOINT_TRUNCATE
-from .errors import Error, InvalidArgumentError
+from .errors import Error
 
 if TYPE_CHECKING:
     _StoreBase = _lapse.Store
@@ -57,7 +57,7 @@ class Transaction:
 
     def __enter__(self) -> Transaction:
         if self._entered:
-            raise InvalidArgumentError("this transaction is open already: call transaction() once more for one inside of it")
+            self._store._refuse("this transaction is open already: call transaction() once more for one inside of it")
         self._savepoint = None
         self.revision = 0
         if self._write and self._store.in_transaction:
@@ -71,7 +71,7 @@ class Transaction:
     def rollback(self) -> None:
         """Undoes it now; leaving the block then does nothing more."""
         if not self._entered:
-            raise InvalidArgumentError("this transaction is not open")
+            self._store._refuse("this transaction is not open")
         if not self._done:
             self._done = True
             if self._savepoint is None:
@@ -189,7 +189,7 @@ class StoreMethods(_StoreBase):
     def checkpoint(self, mode: int = 0) -> tuple[int, int]:
         """Brings everything from the journal into the tree, in every mode. How much is left there: (0, 0)."""
         if mode not in _CHECKPOINT_MODES:
-            raise InvalidArgumentError(f"there is no checkpoint mode {mode!r}")
+            self._refuse(f"there is no checkpoint mode {mode!r}")
         self._checkpoint()
         return (0, 0)
 
@@ -200,5 +200,5 @@ class StoreMethods(_StoreBase):
     def vacuum(self, n_pages: int = 0) -> None:
         """Accepted, with nothing to do: free space is used again by itself. compact_to() gives it back."""
         if n_pages < 0:
-            raise InvalidArgumentError(f"n_pages is {n_pages}: it cannot be negative")
+            self._refuse(f"n_pages is {n_pages}: it cannot be negative")
         self._check_open()

@@ -124,7 +124,7 @@ py::list expiring(ReaderHandle& self, const py::object& start, const py::object&
 }
 
 void define_reader(py::module_& module) {
-  py::class_<ReaderHandle, std::shared_ptr<ReaderHandle>>(module, "Reader")
+  HandleClass<ReaderHandle, std::shared_ptr<ReaderHandle>>(module, "Reader")
       .def(
           "get",
           [](ReaderHandle& self, const py::object& key, const py::object& otherwise) {
@@ -187,6 +187,14 @@ void define_reader(py::module_& module) {
       .def("_name",
            [](ReaderHandle& self) {
              return self.read([](const Reader& reader) { return Result<std::string>(reader.family_name()); });
+           })
+      .def("_not_found",
+           [](ReaderHandle&, const std::string& message) {
+             throw StatusError(StatusCode::kNotFound, message);
+           })
+      .def("_refuse",
+           [](ReaderHandle&, const std::string& message) {
+             throw StatusError(StatusCode::kInvalidArgument, message);
            })
       .def("_iterate", iterate, py::arg("reverse") = false, py::arg("prefix") = py::none(),
            py::arg("start") = py::none(), py::arg("stop") = py::none());
@@ -336,7 +344,7 @@ bool restore(KeyspaceHandle& self, const py::object& key, const py::object& when
 
 void define_keyspace(py::module_& module) {
   const py::arg_v no_ttl = py::arg("ttl") = py::none();
-  py::class_<KeyspaceHandle, ReaderHandle, std::shared_ptr<KeyspaceHandle>>(module, "Keyspace")
+  HandleClass<KeyspaceHandle, ReaderHandle, std::shared_ptr<KeyspaceHandle>>(module, "Keyspace")
       .def("put", put, py::arg("key"), py::arg("value"), no_ttl,
            "Writes, whatever was there. Without a ttl the key is permanent, or takes the family's default.")
       .def("__setitem__", set_item)
@@ -562,8 +570,8 @@ auto without_gil(StoreHandle& self, Call call) {
 void define_store(py::module_& module) {
   module.def("_thread_is_in_transaction", thread_is_in_transaction);
   const py::class_<Savepoint> savepoint_class(module, "Savepoint");
-  py::class_<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
-      .def(py::init(&open), py::arg("path"), py::arg("options"))
+  HandleClass<StoreHandle, KeyspaceHandle, StorePointer>(module, "Store")
+      .init(&open, py::arg("path"), py::arg("options"))
       .def(
           "begin",
           [](StoreHandle& self, bool write) {
@@ -700,19 +708,22 @@ std::shared_ptr<FamilyHandle> family(StoreHandle& store, const py::object& calle
 }
 
 void define_family(py::module_& module) {
-  py::class_<FamilyHandle, KeyspaceHandle, std::shared_ptr<FamilyHandle>>(module, "Family")
-      .def(py::init(&family), py::arg("store"), py::arg("name"), py::arg("mode"), py::arg("policies"))
-      .def("close", &FamilyHandle::close, "Ends this handle. The family and its contents stay.");
+  HandleClass<FamilyHandle, KeyspaceHandle, std::shared_ptr<FamilyHandle>>(module, "Family")
+      .init(noting(&family), py::arg("store"), py::arg("name"), py::arg("mode"), py::arg("policies"))
+      .def(
+          "close", [](FamilyHandle& self) { self.close(); },
+          "Ends this handle. The family and its contents stay.");
 }
 
 void define_snapshot(py::module_& module) {
-  py::class_<SnapshotHandle, ReaderHandle, std::shared_ptr<SnapshotHandle>>(module, "Snapshot")
-      .def(py::init([](StoreHandle& store, const py::object& at) { return snapshot(store, at); }),
-           py::arg("store"), py::arg("at") = py::none())
-      .def(py::init(
-          [](const SnapshotHandle& other, const KeyspaceHandle& family) { return other.in(family); }))
-      .def("_now_ms", &SnapshotHandle::now_ms)
-      .def("close", &SnapshotHandle::close, "Lets the moment go, and the space that it keeps.");
+  HandleClass<SnapshotHandle, ReaderHandle, std::shared_ptr<SnapshotHandle>>(module, "Snapshot")
+      .init(noting(&snapshot), py::arg("store"), py::arg("at") = py::none())
+      .init(
+          noting([](const SnapshotHandle& other, const KeyspaceHandle& family) { return other.in(family); }))
+      .def("_now_ms", [](const SnapshotHandle& self) { return self.now_ms(); })
+      .def(
+          "close", [](SnapshotHandle& self) { self.close(); },
+          "Lets the moment go, and the space that it keeps.");
 }
 
 void define_clock(py::module_& module) {

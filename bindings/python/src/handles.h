@@ -47,6 +47,7 @@ class ReaderHandle : public NeverWithoutInit {
 
   // The store, if this handle may be used: not closed, not inherited.
   std::shared_ptr<OpenStore> usable() const;
+  const std::shared_ptr<OpenStore>& shared() const { return store_; }
   Counters& counters() { return store_->counters(); }
 
  protected:
@@ -149,8 +150,6 @@ class StoreHandle final : public KeyspaceHandle {
     check_writable();
     return read_families(call);
   }
-
-  const std::shared_ptr<OpenStore>& shared() const { return store_; }
 };
 
 class FamilyHandle final : public KeyspaceHandle {
@@ -182,6 +181,60 @@ class SnapshotHandle final : public ReaderHandle, public Dependent {
   mutable std::mutex mutex_;  // of the pointer: one thread may close while others read
   std::shared_ptr<const Snapshot> snapshot_;
   std::optional<Family> family_;
+};
+
+// Where it is noted that a call on this handle has failed.
+inline OpenStore& store_of(const ReaderHandle& handle) { return *handle.shared(); }
+
+// `call`, whose first argument is a handle: what it throws is noted, for errmsg() and stats(), and goes on.
+template <typename Call, typename Return, typename Self, typename... Args>
+auto noting(Call call, Return (* /*signature*/)(Self, Args...)) {
+  return [call](Self self, Args... args) -> Return {
+    try {
+      return call(self, std::forward<Args>(args)...);
+    } catch (const StatusError& error) {
+      store_of(self).note(error.status());
+      throw;
+    } catch (const py::stop_iteration&) {
+      throw;
+    } catch (const py::builtin_exception& error) {  // an argument of the wrong type
+      store_of(self).note({StatusCode::kInvalidArgument, error.what()});
+      throw;
+    }
+  };
+}
+template <typename Call>
+auto noting(Call call) {
+  return noting(call, static_cast<py::detail::function_signature_t<Call>*>(nullptr));
+}
+
+// A Python class all of whose methods do.
+template <typename... Types>
+class HandleClass {
+ public:
+  template <typename... Extra>
+  explicit HandleClass(py::module_& module, const char* name, const Extra&... extra)
+      : class_(module, name, extra...) {}
+
+  // Those with a handle as their first argument are to be given as noting(factory).
+  template <typename Factory, typename... Extra>
+  HandleClass& init(Factory factory, const Extra&... extra) {
+    class_.def(py::init(factory), extra...);
+    return *this;
+  }
+  template <typename Call, typename... Extra>
+  HandleClass& def(const char* name, Call call, const Extra&... extra) {
+    class_.def(name, noting(call), extra...);
+    return *this;
+  }
+  template <typename Call, typename... Extra>
+  HandleClass& def_property_readonly(const char* name, Call call, const Extra&... extra) {
+    class_.def_property_readonly(name, noting(call), extra...);
+    return *this;
+  }
+
+ private:
+  py::class_<Types...> class_;
 };
 
 // Declare the handles' Python classes.

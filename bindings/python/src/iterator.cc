@@ -33,6 +33,7 @@ class IteratorHandle final : public Dependent, public NeverWithoutInit {
   IteratorHandle& operator=(const IteratorHandle&) = delete;
 
   bool reverse() const { return reverse_; }
+  OpenStore& store() const { return *store_; }
 
   // The entry that it stands on, if `and_move` with a step beyond it. None at the end.
   std::optional<std::pair<std::string, std::string>> current(bool and_move) {
@@ -156,6 +157,8 @@ class IteratorHandle final : public Dependent, public NeverWithoutInit {
 
 using Self = std::shared_ptr<IteratorHandle>;
 
+OpenStore& store_of(const Self& self) { return self->store(); }
+
 std::pair<std::string, std::string> entry_of(const Self& self) {
   std::optional<std::pair<std::string, std::string>> entry;
   {
@@ -225,8 +228,8 @@ py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::ha
 }
 
 void define_iterator(py::module_& module) {
-  py::class_<IteratorHandle, Self>(module, "Iterator",
-                                   R"(The visible keys of one moment, in order: yields (key, value).
+  HandleClass<IteratorHandle, Self>(module, "Iterator",
+                                    R"(The visible keys of one moment, in order: yields (key, value).
 
     >>> db = lapse.KVStore()
     >>> db["a"] = "1"; db["b"] = "2"

@@ -289,12 +289,14 @@ void OpenStore::let_dependents_go(const ThreadScope* scope) {
 void OpenStore::fail(const Status& status) {
   if (interrupted) raise_what_interrupted();
   if (status.code() == StatusCode::kBusy) check_open();  // for which the waiting was called off
-  Counters::add(counters_.errors);
-  {
-    const std::lock_guard lock(mutex_);
-    latest_error_ = status.message();
-  }
   throw StatusError(status);
+}
+
+void OpenStore::note(const Status& status) {
+  if (fork_generation() != opened_in_) return;
+  if (status.code() != StatusCode::kNotFound) Counters::add(counters_.errors);
+  const std::lock_guard lock(mutex_);
+  latest_error_ = status.message();
 }
 
 std::string OpenStore::latest_error() const {

@@ -109,7 +109,7 @@ class OpenStore : public std::enable_shared_from_this<OpenStore> {
   // Rolls back what a thread that ends has left open.
   void abandon(uint64_t thread);
 
-  // Unwraps, or notes the error and throws it.
+  // Unwraps, or throws the error.
   template <typename T>
   T take(Result<T> result) {
     if (!result.ok()) fail(result.status());
@@ -119,6 +119,9 @@ class OpenStore : public std::enable_shared_from_this<OpenStore> {
     if (!status.ok()) fail(status);
   }
   [[noreturn]] void fail(const Status& status);
+
+  // What a call has ended with, for latest_error() and the counters. Nothing in a forked child.
+  void note(const Status& status);
   std::string latest_error() const;
 
  private:

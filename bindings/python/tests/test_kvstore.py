@@ -256,7 +256,7 @@ def test_stats_reset_zeroes_all_that_is_counted(kv, clock):
     clock.advance(1)
     kv.get("k"), kv.sync(), kv.checkpoint(), list(kv)
     with pytest.raises(lapse.Error):
-        kv.drop_column_family("nobody")
+        kv.commit()
     counted = ("puts", "gets", "errors", "bytes_written", "commits", "wal_commits", "checkpoints", "ttl_expired")
     stats = kv.stats()
     assert all(stats[name] > 0 for name in counted)
@@ -285,6 +285,48 @@ def test_errmsg_says_what_happened(kv):
     with pytest.raises(lapse.Error):
         kv.drop_column_family("nobody")
     assert "nobody" in kv.errmsg() and "nobody" in kv.errmsg
+
+
+FAILURES = {
+    "a missing key": lambda kv: kv["nobody"],
+    "its ttl": lambda kv: kv.ttl("nobody"),
+    "its deletion": lambda kv: kv.delete("nobody"),
+    "its pop": lambda kv: kv.pop("nobody"),
+    "the first key of none": lambda kv: kv.popitem(),
+    "a missing family": lambda kv: kv.open_column_family("nobody"),
+    "a family's missing key": lambda kv: kv.create_column_family("f")["nobody"],
+    "a ttl that is no number": lambda kv: kv.put("k", "v", ttl=float("nan")),
+    "a ttl of nothing": lambda kv: kv.put("k", "v", ttl=0),
+    "a number out of range": lambda kv: kv.incr("k", 2**63),
+    "a key of the wrong type": lambda kv: kv.get(5),
+    "a long key": lambda kv: kv.put("k" * 70_000, "v"),
+    "a snapshot of the future": lambda kv: kv.snapshot(at=1e11),
+    "an iterator at its end": lambda kv: kv.iterator().key,
+    "an iterator the other way": lambda kv: kv.iterator().last(),
+    "a closed iterator": lambda kv: [it := kv.iterator(), it.close(), next(it)],
+    "a closed family": lambda kv: [family := kv.default_column_family(), family.close(), family.get("k")],
+    "no transaction": lambda kv: kv.commit(),
+    "no savepoint": lambda kv: kv._savepoint(),
+    "a transaction too many": lambda kv: [kv.begin(), kv.begin()],
+    "a write while reading": lambda kv: [kv.begin(), kv.put("k", "v")],
+    "no checkpoint": lambda kv: kv.checkpoint(9),
+    "no vacuum": lambda kv: kv.vacuum(-1),
+    "a closed store": lambda kv: [kv.close(), kv.get("k")],
+}
+
+
+@pytest.mark.parametrize("what", FAILURES)
+def test_errmsg_and_the_counter_know_every_failure(kv, what):
+    with pytest.raises((lapse.Error, TypeError)) as caught:
+        FAILURES[what](kv)
+    assert kv.errmsg() == str(caught.value)
+    if what != "a closed store":
+        assert kv.stats()["errors"] == (0 if isinstance(caught.value, KeyError) else 1)
+
+
+def test_what_is_no_failure_is_not_noted(kv):
+    kv.get("nobody"), kv.pop("nobody", None), list(kv), kv.put_if_absent("k", "v"), kv.setdefault("k", "w"), 5 in kv
+    assert kv.errmsg() == "no error" and kv.stats()["errors"] == 0
 
 
 def test_opening_what_cannot_be_opened(tmp_path):
