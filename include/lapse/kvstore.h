@@ -238,7 +238,8 @@ int kvstore_rollback(KVStore* kv);
 
 /* ------------------------------------------------------------------------------------------- maintenance */
 
-/* Since the handle was opened, or since kvstore_stats_reset(). */
+/* Since the handle was opened, or since kvstore_stats_reset(). A call counts each key that it wrote, deleted or was asked
+ * the value of; clearing, dropping and purging delete nothing, and iterators get nothing. */
 typedef struct KVStoreStats {
   uint64_t nPuts;         /* keys written */
   uint64_t nGets;         /* gets answered, also those that found nothing */
@@ -246,7 +247,7 @@ typedef struct KVStoreStats {
   uint64_t nIterations;   /* iterators created */
   uint64_t nErrors;       /* calls that returned neither KVSTORE_OK nor KVSTORE_NOTFOUND */
   uint64_t nBytesRead;    /* of values that gets handed out */
-  uint64_t nBytesWritten; /* of keys and values written */
+  uint64_t nBytesWritten; /* of keys and values written, but for those restored */
   uint64_t nWalCommits;   /* commits, by all handles on the file */
   uint64_t nCheckpoints;  /* by kvstore_checkpoint() */
   uint64_t nTtlExpired;   /* reads that met an expired key, by all handles on the file */

@@ -44,6 +44,23 @@ TEST(CStats, CountWhatWasDone) {
   EXPECT_GT(now.nDbPages, 0U);
 }
 
+// The same rule, and the same numbers, as in bindings/python/tests/test_kvstore.py.
+TEST(CStats, CountOnlyConditionalWritesThatWereMade) {
+  const auto kv = open_store();
+  put(kv.get(), "k", "value");
+  kvstore_stats_reset(kv.get());
+  for (int i = 0; i < 2; ++i) kvstore_put_if_absent(kv.get(), "a", 1, "1", 1, 0, nullptr);
+  for (int i = 0; i < 2; ++i) kvstore_compare_and_set(kv.get(), "k", 1, "value", 5, "new", 3, 0, nullptr);
+  kvstore_increment(kv.get(), "n", 1, 12, 0, nullptr);
+  for (int i = 0; i < 2; ++i) kvstore_compare_and_delete(kv.get(), "k", 1, "new", 3, nullptr);
+  kvstore_clear(kv.get());
+  const KVStoreStats now = stats(kv.get());
+  EXPECT_EQ(3U, now.nPuts);
+  EXPECT_EQ(2U + 4U + 3U, now.nBytesWritten);
+  EXPECT_EQ(1U, now.nDeletes);
+  EXPECT_EQ(0U, now.nGets + now.nErrors);
+}
+
 TEST(CStats, ResetBeginsAnew) {
   const TempDir dir;
   const auto kv = open_store(dir.file("my.db").c_str());

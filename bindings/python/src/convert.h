@@ -26,6 +26,7 @@ class Bytes {
   Bytes& operator=(const Bytes&) = delete;
 
   std::string_view view() const { return view_; }
+  size_t size() const { return view_.size(); }
   operator std::string_view() const { return view_; }  // NOLINT(google-explicit-constructor)
 
  private:

@@ -43,8 +43,10 @@ py::tuple tuple_of(const Revision& revision) {
                         none_if_never(revision.deadline_ms));
 }
 
+// A value with its dates that was asked for.
 template <typename T>
-py::object tuple_or_none(const std::optional<T>& found) {
+py::object counted(Counters& counters, const std::optional<T>& found) {
+  counters.add_get(found ? std::optional<std::string_view>(found->value) : std::nullopt);
   return found ? py::object(tuple_of(*found)) : py::none();
 }
 
@@ -57,8 +59,7 @@ py::object bytes_or(const std::optional<std::string>& value, const py::object& o
 std::optional<std::string> get(ReaderHandle& self, py::handle key) {
   const Bytes wanted(key, "key");
   std::optional<std::string> value = self.read([&](const Reader& reader) { return reader.get(wanted); });
-  Counters::add(self.counters().gets);
-  if (value) Counters::add(self.counters().bytes_read, value->size());
+  self.counters().add_get(value);
   return value;
 }
 
@@ -94,7 +95,10 @@ py::list get_many(ReaderHandle& self, const py::iterable& keys) {
   for (const auto& key : held) views.push_back(copies.emplace_back(key, "key"));
   const auto values = self.read([&](const Reader& reader) { return reader.multi_get(views); });
   py::list list;
-  for (const auto& value : values) list.append(bytes_or(value, py::none()));
+  for (const auto& value : values) {
+    self.counters().add_get(value);
+    list.append(bytes_or(value, py::none()));
+  }
   return list;
 }
 
@@ -142,7 +146,8 @@ void define_reader(py::module_& module) {
       .def("_entry",
            [](ReaderHandle& self, const py::object& key) {
              const Bytes wanted(key, "key");
-             return tuple_or_none(self.read([&](const Reader& reader) { return reader.get_entry(wanted); }));
+             return counted(self.counters(),
+                            self.read([&](const Reader& reader) { return reader.get_entry(wanted); }));
            })
       .def(
           "count",
@@ -159,8 +164,9 @@ void define_reader(py::module_& module) {
           [](ReaderHandle& self, const py::object& key, const py::object& when, const py::object& otherwise) {
             const Bytes wanted(key, "key");
             const int64_t at_ms = to_moment_ms(when, "when");
-            return bytes_or(self.read([&](const Reader& reader) { return reader.get_at(wanted, at_ms); }),
-                            otherwise);
+            const auto value = self.read([&](const Reader& reader) { return reader.get_at(wanted, at_ms); });
+            self.counters().add_get(value);
+            return bytes_or(value, otherwise);
           },
           py::arg("key"), py::arg("when"), py::arg("default") = py::none(),
           "The value that was visible at `when`, in a family that keeps history.")
@@ -169,8 +175,9 @@ void define_reader(py::module_& module) {
            [](ReaderHandle& self, const py::object& key, const py::object& revision) {
              const Bytes wanted(key, "key");
              const uint64_t number = to_count(revision, "revision");
-             return tuple_or_none(
-                 self.read([&](const Reader& reader) { return reader.get_revision(wanted, number); }));
+             return counted(self.counters(), self.read([&](const Reader& reader) {
+               return reader.get_revision(wanted, number);
+             }));
            })
       .def("_expiring", expiring)
       .def("_forecast",
@@ -207,8 +214,7 @@ void put(KeyspaceHandle& self, const py::object& key, const py::object& value, c
   const Bytes content(value, "value");
   const Lifetime lifetime = to_lifetime(ttl);
   self.write([&](Keyspace& keys) { return keys.put(name, content, lifetime); });
-  Counters::add(self.counters().puts);
-  Counters::add(self.counters().bytes_written, name.view().size() + content.view().size());
+  self.counters().add_put(name.size() + content.size());
 }
 
 // db[key] = value, and db[key, ttl] = value.
@@ -242,8 +248,7 @@ void put_many(KeyspaceHandle& self, const py::list& pairs, const py::object& ttl
   }
   const Lifetime lifetime = to_lifetime(ttl);
   self.write([&](Keyspace& keys) { return keys.multi_put(entries, lifetime); });
-  Counters::add(self.counters().puts, entries.size());
-  Counters::add(self.counters().bytes_written, bytes);
+  self.counters().add_put(bytes, entries.size());
 }
 
 bool put_if_absent(KeyspaceHandle& self, const py::object& key, const py::object& value,
@@ -253,33 +258,48 @@ bool put_if_absent(KeyspaceHandle& self, const py::object& key, const py::object
   const Lifetime lifetime = to_lifetime(ttl);
   const bool written =
       self.write([&](Keyspace& keys) { return keys.put_if_absent(name, content, lifetime); });
-  if (written) Counters::add(self.counters().puts);
+  if (written) self.counters().add_put(name.size() + content.size());
   return written;
 }
 
 // `expected` is a value, or as an int a revision.
+template <typename OfRevision, typename OfValue>
+bool on_expected(const py::object& expected, OfRevision of_revision, OfValue of_value) {
+  if (PyLong_Check(expected.ptr())) return of_revision(to_count(expected, "expected"));
+  return of_value(Bytes(expected, "expected"));
+}
+
 bool compare_and_set(KeyspaceHandle& self, const py::object& key, const py::object& expected,
                      const py::object& value, const py::object& ttl) {
   const Bytes name(key, "key");
   const Bytes content(value, "value");
   const Lifetime lifetime = to_lifetime(ttl);
-  if (PyLong_Check(expected.ptr())) {
-    const uint64_t revision = to_count(expected, "expected");
-    return self.write(
-        [&](Keyspace& keys) { return keys.compare_and_set_revision(name, revision, content, lifetime); });
-  }
-  const Bytes before(expected, "expected");
-  return self.write([&](Keyspace& keys) { return keys.compare_and_set(name, before, content, lifetime); });
+  const bool written = on_expected(
+      expected,
+      [&](uint64_t revision) {
+        return self.write(
+            [&](Keyspace& keys) { return keys.compare_and_set_revision(name, revision, content, lifetime); });
+      },
+      [&](std::string_view before) {
+        return self.write(
+            [&](Keyspace& keys) { return keys.compare_and_set(name, before, content, lifetime); });
+      });
+  if (written) self.counters().add_put(name.size() + content.size());
+  return written;
 }
 
 bool compare_and_delete(KeyspaceHandle& self, const py::object& key, const py::object& expected) {
   const Bytes name(key, "key");
-  if (PyLong_Check(expected.ptr())) {
-    const uint64_t revision = to_count(expected, "expected");
-    return self.write([&](Keyspace& keys) { return keys.compare_and_erase_revision(name, revision); });
-  }
-  const Bytes before(expected, "expected");
-  return self.write([&](Keyspace& keys) { return keys.compare_and_erase(name, before); });
+  const bool removed = on_expected(
+      expected,
+      [&](uint64_t revision) {
+        return self.write([&](Keyspace& keys) { return keys.compare_and_erase_revision(name, revision); });
+      },
+      [&](std::string_view before) {
+        return self.write([&](Keyspace& keys) { return keys.compare_and_erase(name, before); });
+      });
+  if (removed) Counters::add(self.counters().deletes);
+  return removed;
 }
 
 py::object incr(KeyspaceHandle& self, const py::object& key, const py::object& by, const py::object& ttl,
@@ -292,6 +312,7 @@ py::object incr(KeyspaceHandle& self, const py::object& key, const py::object& b
   if (!max.is_none()) options.max = to_integer(max, "max");
   const Increment sum = self.write([&](Keyspace& keys) { return keys.increment(name, more, options); });
   if (!sum.applied) return py::none();
+  self.counters().add_put(name.size() + std::to_string(sum.value).size());
   return py::int_(sum.value);
 }
 
@@ -316,6 +337,7 @@ py::object touch(KeyspaceHandle& self, const py::object& key, const py::object& 
   const auto from_now = [&](Keyspace& keys) { return keys.touch(name, milliseconds(lifetime.ms())); };
   const auto entry =
       lifetime.kind() == Lifetime::Kind::kUntil ? self.write_together(until) : self.write(from_now);
+  self.counters().add_get(entry ? std::optional<std::string_view>(entry->value) : std::nullopt);
   return entry ? py::object(to_bytes(entry->value)) : py::none();
 }
 
@@ -332,14 +354,18 @@ uint64_t purge(KeyspaceHandle& self, const py::object& limit, const py::object& 
   PurgeOptions options;
   if (!limit.is_none()) options.limit = to_count(limit, "limit");
   options.budget = to_duration(budget, kForever, "budget");
-  return self.write([&](Keyspace& keys) { return keys.purge_expired(options); }).removed;
+  const uint64_t removed = self.write([&](Keyspace& keys) { return keys.purge_expired(options); }).removed;
+  Counters::add(self.counters().purged, removed);
+  return removed;
 }
 
 bool restore(KeyspaceHandle& self, const py::object& key, const py::object& when, const py::object& ttl) {
   const Bytes name(key, "key");
   const int64_t at_ms = to_moment_ms(when, "when");
   const Lifetime lifetime = to_lifetime(ttl);
-  return self.write([&](Keyspace& keys) { return keys.restore(name, at_ms, lifetime); });
+  const bool written = self.write([&](Keyspace& keys) { return keys.restore(name, at_ms, lifetime); });
+  if (written) Counters::add(self.counters().puts);
+  return written;
 }
 
 void define_keyspace(py::module_& module) {
@@ -363,15 +389,19 @@ void define_keyspace(py::module_& module) {
              const Bytes name(key, "key");
              const Bytes content(value, "value");
              const Lifetime lifetime = to_lifetime(ttl);
-             return bytes_or(
-                 self.write([&](Keyspace& keys) { return keys.get_and_set(name, content, lifetime); }),
-                 py::none());
+             const auto before =
+                 self.write([&](Keyspace& keys) { return keys.get_and_set(name, content, lifetime); });
+             self.counters().add_get(before);
+             self.counters().add_put(name.size() + content.size());
+             return bytes_or(before, py::none());
            })
       .def("_get_and_delete",
            [](KeyspaceHandle& self, const py::object& key) {
              const Bytes name(key, "key");
-             return bytes_or(self.write([&](Keyspace& keys) { return keys.get_and_erase(name); }),
-                             py::none());
+             const auto value = self.write([&](Keyspace& keys) { return keys.get_and_erase(name); });
+             self.counters().add_get(value);
+             if (value) Counters::add(self.counters().deletes);
+             return bytes_or(value, py::none());
            })
       .def("incr", incr, py::arg("key"), py::arg("by") = 1, no_ttl, py::kw_only(),
            py::arg("min") = py::none(), py::arg("max") = py::none(),
@@ -384,7 +414,9 @@ void define_keyspace(py::module_& module) {
             const Bytes name(key, "key");
             const Bytes more(suffix, "suffix");
             const Lifetime lifetime = to_lifetime(ttl);
-            return self.write([&](Keyspace& keys) { return keys.append(name, more, lifetime); });
+            const auto length = self.write([&](Keyspace& keys) { return keys.append(name, more, lifetime); });
+            self.counters().add_put(name.size() + length);
+            return length;
           },
           py::arg("key"), py::arg("suffix"), no_ttl,
           "Adds to the end of the value, which keeps its lifetime. The new length.")
@@ -392,7 +424,9 @@ void define_keyspace(py::module_& module) {
           "delete_prefix",
           [](KeyspaceHandle& self, const py::object& prefix) {
             const Bytes start(prefix, "prefix");
-            return self.write([&](Keyspace& keys) { return keys.erase_prefix(start); });
+            const auto removed = self.write([&](Keyspace& keys) { return keys.erase_prefix(start); });
+            Counters::add(self.counters().deletes, removed);
+            return removed;
           },
           py::arg("prefix"), "Removes the keys that begin so. How many there were.")
       .def(
@@ -498,6 +532,13 @@ StorePointer open(const std::optional<std::string>& path, const py::dict& given)
   return handle;
 }
 
+constexpr const char* kAboutStats =
+    R"(What has been counted since this handle was opened, or since stats_reset(), and figures of the store.
+
+A call counts each key that it wrote, deleted or was asked the value of, in `puts`, `deletes` and `gets`; clear() and purges
+delete nothing, and iterators get nothing. `bytes_written` is of keys and values, `bytes_read` of values. `iterations`: how many
+iterators were made. `errors`: how many calls raised something other than NotFoundError. `ttl_purged`: what calls purged.)";
+
 constexpr uint64_t kPageBytes = 4096;  // what db_pages counts in, as in C
 
 py::dict stats(StoreHandle& self) {
@@ -516,7 +557,7 @@ py::dict stats(StoreHandle& self) {
   dict["wal_commits"] = dict["commits"];
   dict["syncs"] = stats.syncs - counters.syncs_before.load();
   dict["ttl_expired"] = stats.expired_hidden - counters.hidden_before.load();
-  dict["ttl_purged"] = stats.expired_removed - counters.removed_before.load();
+  dict["ttl_purged"] = counters.purged.load();
   dict["db_pages"] = (stats.file_bytes + kPageBytes - 1) / kPageBytes;
   dict["last_revision"] = stats.last_revision;
   dict["durable_revision"] = stats.durable_revision;
@@ -621,7 +662,10 @@ void define_store(py::module_& module) {
       .def(
           "purge_all_expired",
           [](StoreHandle& self) {
-            return self.apart([](Store& store) { return store.purge_all_expired(); }).removed;
+            const uint64_t removed =
+                self.apart([](Store& store) { return store.purge_all_expired(); }).removed;
+            Counters::add(self.counters().purged, removed);
+            return removed;
           },
           "purge_expired() of every family.")
       .def(
@@ -643,9 +687,7 @@ void define_store(py::module_& module) {
           "integrity_check",
           [](StoreHandle& self) { self.whole([](Store& store) { return store.verify(); }); },
           "Reads everything and checks it. CorruptError says what is wrong where.")
-      .def("stats", stats,
-           "What has been counted since this handle was opened, or since stats_reset(), and figures of the "
-           "store.")
+      .def("stats", stats, kAboutStats)
       .def(
           "stats_reset",
           [](StoreHandle& self) {

@@ -56,7 +56,6 @@ class IteratorHandle final : public Dependent, public NeverWithoutInit {
       }
       along ? iterator_->next() : iterator_->prev();
       check();
-      Counters::add(store_->counters().iterations);
     });
   }
 
@@ -136,8 +135,6 @@ class IteratorHandle final : public Dependent, public NeverWithoutInit {
       }
     }
     if (batch_.empty()) check();
-    Counters::add(store_->counters().iterations, batch_.size());
-    Counters::add(store_->counters().bytes_read, bytes);
     if (!sees_changes()) batch_limit_ = std::min(batch_limit_ * 2, kBatchEntries);
   }
 
@@ -222,6 +219,7 @@ py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::ha
     if (!iterator.ok()) return iterator.status();
     Self self(::new IteratorHandle(store, ground, *std::move(iterator), reverse), release_without_gil);
     store->add(self);
+    Counters::add(store->counters().iterations);
     return self;
   });
   return py::cast(std::move(made));

@@ -115,14 +115,23 @@ void Use::end() {
   if (store_.closed()) store_.uses_.notify_all();
 }
 
+void Counters::add_put(size_t bytes, uint64_t keys) {
+  add(puts, keys);
+  add(bytes_written, bytes);
+}
+
+void Counters::add_get(std::optional<std::string_view> value) {
+  add(gets);
+  if (value) add(bytes_read, value->size());
+}
+
 void Counters::reset(const StoreStats& now) {
   for (auto* counter :
-       {&puts, &gets, &deletes, &iterations, &errors, &bytes_read, &bytes_written, &commits, &checkpoints})
+       {&puts, &gets, &deletes, &iterations, &errors, &bytes_read, &bytes_written, &checkpoints, &purged})
     counter->store(0);
   commits_before = now.commits;
   syncs_before = now.syncs;
   hidden_before = now.expired_hidden;
-  removed_before = now.expired_removed;
 }
 
 std::shared_ptr<OpenStore> OpenStore::open(const std::optional<std::string>& path, Options options) {
@@ -212,9 +221,7 @@ uint64_t OpenStore::commit() {
   const Use use(*this);
   const auto own = take_scope();
   if (!own->transaction) return 0;
-  const uint64_t revision = take(own->transaction->commit());
-  Counters::add(counters_.commits);
-  return revision;
+  return take(own->transaction->commit());
 }
 
 void OpenStore::rollback() {

@@ -51,15 +51,18 @@ class Dependent {
   virtual bool lives_in(const ThreadScope& /*scope*/) const { return false; }
 };
 
+// By the rule of KVStoreStats, in kvstore.h.
 struct Counters {
   std::atomic<uint64_t> puts{0}, gets{0}, deletes{0}, iterations{0}, errors{0}, bytes_read{0},
-      bytes_written{0}, commits{0}, checkpoints{0};
+      bytes_written{0}, checkpoints{0}, purged{0};
   // What the store had counted when this handle began to.
-  std::atomic<uint64_t> commits_before{0}, syncs_before{0}, hidden_before{0}, removed_before{0};
+  std::atomic<uint64_t> commits_before{0}, syncs_before{0}, hidden_before{0};
 
   static void add(std::atomic<uint64_t>& counter, uint64_t by = 1) {
     counter.fetch_add(by, std::memory_order_relaxed);
   }
+  void add_put(size_t bytes, uint64_t keys = 1);
+  void add_get(std::optional<std::string_view> value);
   void reset(const StoreStats& now);
 };
 

@@ -251,6 +251,57 @@ def test_maintenance(tmp_path):
         assert kv.stats()["puts"] == 0
 
 
+COUNTED = {  # what a call adds to (puts, gets, deletes, iterations, bytes written, bytes read); "k" holds "value"
+    "put": (lambda kv: kv.put("k", "v"), (1, 0, 0, 0, 2, 0)),
+    "item": (lambda kv: kv["k"], (0, 1, 0, 0, 0, 5)),
+    "get": (lambda kv: kv.get("nobody"), (0, 1, 0, 0, 0, 0)),
+    "get_many": (lambda kv: kv.get_many(["k", "nobody", "k"]), (0, 3, 0, 0, 0, 10)),
+    "get_at": (lambda kv: kv.get_at("k", kv.now()), (0, 1, 0, 0, 0, 5)),
+    "get_revision": (lambda kv: kv.get_revision("k", 10**9), (0, 1, 0, 0, 0, 0)),
+    "entry": (lambda kv: kv.entry("k"), (0, 1, 0, 0, 0, 5)),
+    "touch": (lambda kv: kv.touch("k", 9), (0, 1, 0, 0, 0, 5)),
+    "of a snapshot": (lambda kv: kv.snapshot()["k"], (0, 1, 0, 0, 0, 5)),
+    "exists": (lambda kv: "k" in kv, (0, 0, 0, 0, 0, 0)),
+    "update": (lambda kv: kv.update({"a": "1", "b": "2"}), (2, 0, 0, 0, 4, 0)),
+    "put_if_absent": (lambda kv: [kv.put_if_absent("a", "1"), kv.put_if_absent("a", "1")], (1, 0, 0, 0, 2, 0)),
+    "compare_and_set": (lambda kv: [kv.compare_and_set("k", "value", "new"), kv.compare_and_set("k", "value", "new")],
+                        (1, 0, 0, 0, 4, 0)),
+    "by revision": (lambda kv: kv.compare_and_set("k", kv.entry("k").revision, "new"), (1, 1, 0, 0, 4, 5)),
+    "incr": (lambda kv: [kv.incr("n", 12), kv.incr("n", max=5)], (1, 0, 0, 0, 3, 0)),
+    "swap": (lambda kv: kv.swap("k", "new"), (1, 1, 0, 0, 4, 5)),
+    "append": (lambda kv: kv.append("k", "s"), (1, 0, 0, 0, 7, 0)),
+    "restore": (lambda kv: [kv.restore("k", kv.now()), kv.restore("nobody", kv.now())], (1, 0, 0, 0, 0, 0)),
+    "delete": (lambda kv: kv.delete("k"), (0, 0, 1, 0, 0, 0)),
+    "pop": (lambda kv: [kv.pop("k"), kv.pop("k", None)], (0, 2, 1, 0, 0, 5)),
+    "compare_and_delete": (lambda kv: [kv.compare_and_delete("k", "other"), kv.compare_and_delete("k", "value")],
+                           (0, 0, 1, 0, 0, 0)),
+    "delete_prefix": (lambda kv: kv.delete_prefix(""), (0, 0, 1, 0, 0, 0)),
+    "clear": (lambda kv: kv.clear(), (0, 0, 0, 0, 0, 0)),
+    "iterate": (lambda kv: [list(kv), kv.snapshot().iterator().key], (0, 0, 0, 2, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("what", COUNTED)
+def test_stats_count_by_the_rule_of_c(kv, what):
+    call, counts = COUNTED[what]
+    kv.configure(history=True)
+    kv.put("k", "value", ttl=60)
+    kv.stats_reset()
+    call(kv)
+    stats = kv.stats()
+    assert tuple(stats[name] for name in ("puts", "gets", "deletes", "iterations", "bytes_written",
+                                          "bytes_read")) == counts
+
+
+def test_stats_count_what_calls_have_purged(kv, clock):
+    for i in range(3):
+        kv.put(f"k{i}", "v", ttl=1)
+    clock.advance(1)
+    kv.get("k0")  # which removes it on the way
+    assert kv.purge_expired(limit=1) == 1 and kv.purge_all_expired() == 1
+    assert kv.stats()["ttl_purged"] == 2 and kv.stats()["ttl_expired"] == 1
+
+
 def test_stats_reset_zeroes_all_that_is_counted(kv, clock):
     kv.put("k", "v", ttl=1)
     clock.advance(1)
