@@ -12,7 +12,8 @@ from ._types import ManualClock
 from .constants import JOURNAL_WAL, SYNC_FULL, SYNC_NORMAL, SYNC_OFF
 from .errors import InvalidArgumentError
 
-_DURABILITY = {SYNC_OFF: "none", SYNC_NORMAL: "normal", SYNC_FULL: "full"}
+# SYNC_OFF is "normal", which costs no more, as in C: there a config that is all zero must not take it for a wish.
+_DURABILITY = {SYNC_OFF: "normal", SYNC_NORMAL: "normal", SYNC_FULL: "full"}
 
 _GRACE_MS = 50  # for single operations of other threads, as in C
 
@@ -38,7 +39,7 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
     b'session' b'ada'
 
     `busy_timeout` is in milliseconds, and at least 50: single writes of other threads are waited for, their transactions
-    are a BusyError. `journal_mode`, `cache_size`, `page_size`, `wal_size_limit`, `allow_encrypted` and `full_mutex` have
+    are a BusyError. `sync_level` is SYNC_NORMAL, or SYNC_FULL; SYNC_OFF is the former. `journal_mode`, `cache_size`, `page_size`, `wal_size_limit`, `allow_encrypted` and `full_mutex` have
     no meaning here, and are accepted.
     """
 
@@ -62,7 +63,7 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
         return ColumnFamily(self, name, "either", policies)
 
     def create_column_family(self, name: str) -> ColumnFamily:
-        """Makes a new one. BusyError if there is one of that name."""
+        """Makes a new one. InvalidArgumentError if there is one of that name."""
         return ColumnFamily(self, name, "create", {})
 
     def open_column_family(self, name: str) -> ColumnFamily:

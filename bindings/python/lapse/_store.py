@@ -38,7 +38,7 @@ class Store(KeyspaceMethods, DictReading, StoreMethods, _lapse.Store):
         return self.family(name, **policies)
 
     def create_column_family(self, name: str, **policies: Any) -> Family:
-        """Makes a new family. BusyError if there is one of that name."""
+        """Makes a new family. InvalidArgumentError if there is one of that name."""
         return Family(self, name, "create", policies)
 
     def open_column_family(self, name: str) -> Family:

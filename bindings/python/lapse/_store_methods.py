@@ -169,8 +169,8 @@ class StoreMethods(_StoreBase):
         return to_datetime(self._now_ms())
 
     def list_column_families(self) -> list[str]:
-        """The names of all families but the default one."""
-        return [name for name in self._list_families() if name != "default"]
+        """The names of all families in order, "default" among them, which cannot be dropped."""
+        return self._list_families()
 
     def drop_column_family(self, name: str) -> None:
         """Drops a family with its contents. NotFoundError if there is none."""

@@ -730,7 +730,13 @@ std::shared_ptr<FamilyHandle> family(StoreHandle& store, const py::object& calle
   if (mode == "default") return std::make_shared<FamilyHandle>(store.usable(), std::nullopt);
   const FamilyOptions options = to_family_options(policies);
   const auto open = [&](auto& families) { return families.family(name); };
-  const auto create = [&](auto& families) { return families.create_family(name, options); };
+  const auto create = [&](auto& families) -> Result<Family> {
+    Result<Family> created = families.create_family(name, options);
+    const bool is_there = created.status().code() == StatusCode::kBusy && families.family(name).ok();
+    if (!is_there) return created;
+    return Status(StatusCode::kInvalidArgument,
+                  "there is a family '" + name + "' already");  // waiting is no help
+  };
   const auto find_or_create = [&](auto& families) -> Result<Family> {
     Result<Family> present = families.family(name);
     if (present.ok() || present.status().code() != StatusCode::kNotFound) return present;

@@ -136,17 +136,50 @@ def test_column_families(kv):
     kv["k"] = "own"
     assert kv.open_column_family("users")["k"] == b"theirs"
     assert kv.default_column_family()["k"] == b"own"
-    assert kv.list_column_families() == ["users"]
-    with pytest.raises(lapse.Error):
+    assert kv.list_column_families() == ["default", "users"]
+    with pytest.raises(lapse.InvalidArgumentError, match="there is a family 'users' already"):
         kv.create_column_family("users")
     with pytest.raises(lapse.Error):
         kv.create_column_family("__mine")
     with pytest.raises(lapse.NotFoundError):
         kv.open_column_family("nobody")
     kv.drop_column_family("users")
-    assert kv.list_column_families() == []
+    assert kv.list_column_families() == ["default"]
     with pytest.raises(lapse.NotFoundError):
         users.get("k")
+
+
+def test_families_answer_as_they_do_in_c(kv):
+    """See CFamily in tests/c/family_test.cc, and COpen for the sync levels."""
+    for name in ("default", "made"):
+        if name == "made":
+            kv.create_column_family(name)
+        for _ in range(2):
+            with pytest.raises(lapse.InvalidArgumentError, match="already"):
+                kv.create_column_family(name)
+    kv.begin(write=True)
+    kv.create_column_family("in a transaction")
+    with pytest.raises(lapse.InvalidArgumentError, match="already"):
+        kv.create_column_family("in a transaction")
+    kv.rollback()
+    assert kv.list_column_families() == ["default", "made"]
+    assert kv.open_column_family("default").name == "default"
+    with pytest.raises(lapse.InvalidArgumentError):
+        kv.drop_column_family("default")
+
+
+def test_sync_off_is_normal_as_in_c(monkeypatch):
+    asked = []
+    init = lapse._lapse.Store.__init__
+
+    def watched_init(self, path, options):
+        asked.append(options["durability"])
+        init(self, path, options)
+
+    monkeypatch.setattr(lapse._lapse.Store, "__init__", watched_init)
+    for level in (lapse.SYNC_OFF, lapse.SYNC_NORMAL, lapse.SYNC_FULL):
+        lapse.KVStore(sync_level=level).close()
+    assert asked == ["normal", "normal", "full"]
 
 
 def test_an_object_whose_init_was_never_called_says_so(kv):

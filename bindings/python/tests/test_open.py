@@ -255,11 +255,11 @@ def test_families_change_with_the_transaction(db):
         assert db.family("made", create=False)["k"] == db.open_column_family("made")["k"] == b"v"
         db.drop_column_family("old")
         db.create_column_family("other")
-        assert db.list_column_families() == ["made", "other"]
+        assert db.list_column_families() == ["default", "made", "other"]
         with pytest.raises(lapse.NotFoundError):
             db.open_column_family("old")
         raise RuntimeError
-    assert db.list_column_families() == ["old"] and old["k"] == b"v"
+    assert db.list_column_families() == ["default", "old"] and old["k"] == b"v"
     with pytest.raises(lapse.NotFoundError):
         made["k"]
     with db.transaction():
@@ -268,7 +268,7 @@ def test_families_change_with_the_transaction(db):
         with db.transaction() as part:
             db.drop_column_family("made")
             part.rollback()
-    assert made["k"] == b"v" and db.list_column_families() == ["made", "old"]
+    assert made["k"] == b"v" and db.list_column_families() == ["default", "made", "old"]
     with db.transaction(write=False):
         assert db.family("old")["k"] == b"v"
         for call in (lambda: db.family("new"), lambda: db.drop_column_family("old")):

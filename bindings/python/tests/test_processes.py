@@ -476,4 +476,4 @@ def test_the_end_of_the_interpreter_closes(tmp_path):
     done = run_python(code, tmp_path / "a.db")
     assert (done.returncode, done.stderr) == (0, "")
     with lapse.open(tmp_path / "a.db") as db:
-        assert dict(db) == {b"k": b"v"} and db.list_column_families() == ["f"]
+        assert dict(db) == {b"k": b"v"} and db.list_column_families() == ["default", "f"]
