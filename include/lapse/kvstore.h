@@ -281,10 +281,11 @@ int kvstore_checkpoint(KVStore* kv, int mode, int* log_pages /* or NULL */, int*
 void* snkv_malloc(size_t bytes); /* NULL if there is none */
 void snkv_free(void* memory /* or NULL */);
 
-/* The older name of snkv_free(). Here only, and not in the library, where it would be in the way of SQLite's own. A
- * program that uses SQLite as well includes sqlite3.h first, or defines KVSTORE_NO_SQLITE3_FREE. */
+/* The older name of snkv_free(). Here only, and not in the library, where it would be in the way of SQLite's own; a macro, so
+ * that programs may also declare it themselves. A program that uses SQLite as well includes sqlite3.h first, or defines
+ * KVSTORE_NO_SQLITE3_FREE: else it would free SQLite's memory by snkv_free(). */
 #if !defined(SQLITE3_H) && !defined(KVSTORE_NO_SQLITE3_FREE)
-static inline void sqlite3_free(void* memory) { snkv_free(memory); }
+#define sqlite3_free snkv_free
 #endif
 
 /* ============================================================================================ beyond SNKV

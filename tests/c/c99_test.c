@@ -5,6 +5,8 @@
 
 #include "kvstore.h"
 
+void free_by_its_older_name(void* memory); /* c99_older_name.c */
+
 static int failures = 0;
 
 static void fail(int line, const char* condition) {
@@ -134,6 +136,7 @@ static void the_rest(KVStore* kv) {
   CHECK(log >= 0 && done == log);
   CHECK(memory != NULL);
   snkv_free(memory);
+  free_by_its_older_name(snkv_malloc(1));
 }
 
 int main(void) {
