@@ -1,7 +1,8 @@
-"""pip install, without a network, of what the build has made. (Only the packing: the compiling is the build's.)"""
+"""pip install, without a network: of what the build has made, and from the sources alone, which takes a minute."""
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -12,13 +13,26 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(lapse.__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    target = tmp_path_factory.mktemp("site")
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation",
-                    "--disable-pip-version-check", "--root-user-action=ignore", "--target", target,
-                    "--config-settings", f"build-dir={BUILD}", ROOT], check=True, timeout=300)
+def pip_install(target, *arguments):
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
+                    "--disable-pip-version-check", "--root-user-action=ignore", "--target", target, *arguments],
+                   check=True, timeout=500)
     return target
+
+
+def of_the_build(folder):
+    return pip_install(folder / "site", "--config-settings", f"build-dir={BUILD}", ROOT)
+
+
+def of_the_sources(folder):
+    """What is there beside the sources, such as builds, stays behind: the copy has nothing to take a short cut by."""
+    shutil.copytree(ROOT, folder / "lapse", ignore=shutil.ignore_patterns("build", "data", ".git", "__pycache__"))
+    return pip_install(folder / "site", folder / "lapse")
+
+
+@pytest.fixture(scope="module", params=[of_the_build, of_the_sources])
+def installed(request, tmp_path_factory):
+    return request.param(tmp_path_factory.mktemp("pip"))
 
 
 def run(installed, code):
