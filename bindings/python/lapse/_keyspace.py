@@ -3,6 +3,7 @@ the C++ classes, which it is mixed into: get, put, delete, exists, ttl, incr and
 
 from __future__ import annotations
 
+import collections.abc
 import operator
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator as Iterates, Mapping
 
@@ -128,24 +129,27 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
                 return key, value
 
     def setdefault(self, key: BytesLike, default: BytesLike = b"", ttl: Ttl = None) -> bytes:
-        """The key's value; `default`, written with `ttl`, if there is none."""
+        """The key's value; `default`, written with `ttl`, if there is none. It cannot be None, as no value can."""
+        if default is None:
+            raise TypeError("default: bytes or str expected, not NoneType")
         while not self.put_if_absent(key, default, ttl):
             value = self.get(key)
             if value is not None:  # else it has just gone
                 return value
         return default.encode() if isinstance(default, str) else bytes(default)
 
-    def update(self, other: Mapping[Any, BytesLike] | Iterable[tuple[BytesLike, BytesLike]] = (), *,
-               ttl: Ttl = None) -> None:
-        """Writes many keys, all or none.
+    def update(self, other: Mapping[Any, BytesLike] | Iterable[tuple[BytesLike, BytesLike]] = (), /, *,
+               ttl: Ttl = None, **more: BytesLike) -> None:
+        """Writes many keys, all or none: those of a mapping or of pairs, and keywords. `ttl` is their lifetime, not a key.
 
         >>> db = lapse.open()
         >>> db.update({"a": "1", "b": "2"}, ttl=60)
-        >>> db.get_many(["a", "b", "c"])
-        [b'1', b'2', None]
+        >>> db.update(c="3")
+        >>> db.get_many(["a", "c", "d"])
+        [b'1', b'3', None]
         """
         pairs: Iterable[Any] = other.items() if isinstance(other, Mapping) else other
-        self._put_many([tuple(pair) for pair in pairs], ttl)
+        self._put_many([*map(tuple, pairs), *more.items()], ttl)
 
     def swap(self, key: BytesLike, value: BytesLike, ttl: Ttl = None) -> bytes | None:
         """Writes, and gives the value before."""
@@ -195,6 +199,8 @@ def _as_stored(value: Any) -> bytes | None:
 
 
 class _View:
+    """What a view is of: of each pair the key, the value, or both."""
+
     def __init__(self, keyspace: Any, which: int | None) -> None:
         self._keyspace = keyspace
         self._which = which
@@ -213,21 +219,79 @@ class _View:
         return self._over(self._keyspace._iterate(True))
 
 
-class KeysView(_View):
-    """What keys() gives."""
+def _of_sets(operation: Callable[[Any, Any], Any], kind: type[Any]) -> Callable[[Any, Any], Any]:
+    """An operator between a view and another side of that kind."""
+
+    def operate(self: _SetView, other: Any) -> Any:
+        return operation(set(self), self._stored_all(other)) if isinstance(other, kind) else NotImplemented
+
+    return operate
+
+
+class _SetView(_View, collections.abc.Set[Any]):
+    """A view that is a set, as those of a dict are. The other side has str for the bytes that it is kept as. Results are sets,
+    in memory."""
+
+    def _stored(self, element: Any) -> Any:
+        raise NotImplementedError
+
+    def _stored_all(self, elements: Iterable[Any]) -> set[Any]:
+        return set(map(self._stored, elements))
+
+    def __and__(self, other: Any) -> Any:
+        if not isinstance(other, collections.abc.Iterable):
+            return NotImplemented
+        return {element for element in self._stored_all(other) if element in self}  # not all that there is is looked at
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        """Whether nothing is in both."""
+        return not any(element in self for element in other)
+
+    __rand__ = __and__
+    __or__ = __ror__ = _of_sets(operator.or_, collections.abc.Iterable)
+    __xor__ = __rxor__ = _of_sets(operator.xor, collections.abc.Iterable)
+    __sub__ = _of_sets(operator.sub, collections.abc.Iterable)
+    __rsub__ = _of_sets(lambda own, other: other - own, collections.abc.Iterable)
+    __eq__ = _of_sets(operator.eq, collections.abc.Set)
+    __le__ = _of_sets(operator.le, collections.abc.Set)
+    __lt__ = _of_sets(operator.lt, collections.abc.Set)
+    __ge__ = _of_sets(operator.ge, collections.abc.Set)
+    __gt__ = _of_sets(operator.gt, collections.abc.Set)
+
+
+def _as_element(value: Any) -> Any:
+    """The bytes, or what it is if it could not be any: then it is in no store."""
+    stored = _as_stored(value)
+    return value if stored is None else stored
+
+
+class KeysView(_SetView):
+    """What keys() gives: a set of bytes that follows the store.
+
+    >>> db = lapse.open()
+    >>> db.update(a="1", b="2")
+    >>> sorted(db.keys() - {"a"}), db.keys() & {"a", "c"}, db.keys() == {"a", "b"}
+    ([b'b'], {b'a'}, True)
+    """
 
     def __contains__(self, key: object) -> bool:
         return key in self._keyspace
 
+    def _stored(self, element: Any) -> Any:
+        return _as_element(element)
 
-class ItemsView(_View):
-    """What items() gives."""
+
+class ItemsView(_SetView):
+    """What items() gives: a set of pairs of bytes that follows the store."""
 
     def __contains__(self, item: object) -> bool:
         if not isinstance(item, tuple) or len(item) != 2 or item[0] not in self._keyspace:
             return False
         value = _as_stored(item[1])
         return value is not None and self._keyspace.get(item[0]) == value
+
+    def _stored(self, element: Any) -> Any:
+        return tuple(map(_as_element, element)) if isinstance(element, tuple) else element
 
 
 class ValuesView(_View):
@@ -236,6 +300,11 @@ class ValuesView(_View):
     def __contains__(self, value: object) -> bool:
         stored = _as_stored(value)
         return stored is not None and any(stored == each for each in self)
+
+
+collections.abc.KeysView.register(KeysView)
+collections.abc.ItemsView.register(ItemsView)
+collections.abc.ValuesView.register(ValuesView)
 
 
 class DictReading(_ReaderBase):

@@ -1,6 +1,7 @@
 """The face of lapse.open(): a dict with a sense of time."""
 
 import collections.abc
+import operator
 from datetime import datetime, timedelta, timezone
 
 import lapse
@@ -34,6 +35,35 @@ def test_what_cannot_be_a_key_or_a_value_is_not_in_there(keys):
     assert "5" not in keys.items() and ("5",) not in keys.items()
 
 
+def test_views_are_sets_as_those_of_a_dict_are(keys):
+    plain = {b"a": b"1", b"b": b"2"}
+    keys.update(plain)
+    operators = [operator.and_, operator.or_, operator.sub, operator.xor]
+    comparisons = [operator.eq, operator.ne, operator.le, operator.lt, operator.ge, operator.gt]
+    for others in (set(), {b"a"}, {b"a", b"c"}, {b"a", b"b"}, {b"a", b"b", b"c"}, plain.keys()):
+        for operation in operators + comparisons:
+            assert operation(keys.keys(), others) == operation(plain.keys(), others)
+            assert operation(others, keys.keys()) == operation(others, plain.keys())
+        assert keys.keys().isdisjoint(others) == plain.keys().isdisjoint(others)
+    for others in (set(), {(b"a", b"1")}, {(b"a", b"2"), 5}, set(plain.items())):
+        for operation in operators + comparisons:
+            assert operation(keys.items(), others) == operation(plain.items(), others)
+    assert type(keys.keys() & []) is set and keys.keys() - ["a"] == {b"b"}  # any iterable
+    assert isinstance(keys.keys(), collections.abc.KeysView) and isinstance(keys.items(), collections.abc.ItemsView)
+    assert isinstance(keys.keys(), collections.abc.Set) and isinstance(keys.values(), collections.abc.ValuesView)
+    assert keys.keys() == keys.keys() and keys.keys() != [b"a", b"b"] and keys.items() == keys.items()
+    with pytest.raises(TypeError):
+        keys.keys() & 5
+
+
+def test_views_take_str_for_bytes(keys):
+    keys.update(a="1", b="2")
+    assert keys.keys() & {"a", "c"} == {b"a"} == {"a", "c"} & keys.keys() and keys.keys() | {"c"} == {b"a", b"b", b"c"}
+    assert keys.keys() - {"a"} == {b"b"} and {"a", "c"} - keys.keys() == {b"c"} and keys.keys() ^ {"a", "c"} == {b"b", b"c"}
+    assert keys.keys() == {"a", "b"} and keys.keys() > {"a"} and not keys.keys().isdisjoint({"b"})
+    assert keys.items() & {("a", "1"), ("b", "1")} == {(b"a", b"1")} and keys.items() >= {("b", "2")}
+
+
 def test_popitem(keys):
     keys.update({"b": "2", "a": "1"})
     assert [keys.popitem(), keys.popitem()] == [(b"a", b"1"), (b"b", b"2")]
@@ -59,6 +89,29 @@ def test_pop_setdefault_update_swap(keys, clock):
     assert keys.swap("a", "3") == b"1" and keys.swap("c", "4") is None
     clock.advance(5)
     assert list(keys) == [b"a", b"c"]
+
+
+def test_update_takes_keywords(keys):
+    keys.update({"a": "1", "b": "1"}, b="2", other="3", self="4", ttl=60)
+    assert dict(keys) == {b"a": b"1", b"b": b"2", b"other": b"3", b"self": b"4"} and keys.ttl("self") == 60.0
+    with pytest.raises(TypeError):
+        keys.update(a="5", b=6)
+    assert keys["a"] == b"1"
+
+
+def test_there_is_no_value_none(keys):
+    for present in (False, True):
+        with pytest.raises(TypeError, match="default: bytes or str expected, not NoneType"):
+            keys.setdefault("k", None)
+        keys["k"] = "v"
+
+
+def test_a_store_is_not_merged_by_an_operator(keys):
+    """A dict's | would copy all of it, and |= looks like that."""
+    with pytest.raises(TypeError):
+        keys | {}
+    with pytest.raises(TypeError):
+        keys |= {}
 
 
 def test_update_is_all_or_nothing(keys):
