@@ -84,7 +84,8 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self.close()
+        if not self._inherited():  # else there is nothing to close, and what the block raised is the news
+            self.close()
 
 
 class ColumnFamily(KeyspaceMethods, PairIteration, _lapse.Family):

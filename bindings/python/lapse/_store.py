@@ -58,7 +58,8 @@ class Store(KeyspaceMethods, DictReading, StoreMethods, _lapse.Store):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self.close()
+        if not self._inherited():  # else there is nothing to close, and what the block raised is the news
+            self.close()
 
 
 class Family(KeyspaceMethods, DictReading, _lapse.Family):

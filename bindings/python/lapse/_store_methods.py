@@ -82,7 +82,7 @@ class Transaction:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
         try:
-            if self._done or (self._store.closed and kind is not None):
+            if self._done or (kind is not None and (self._store.closed or self._store._inherited())):
                 return
             if kind is not None:
                 self.rollback()
@@ -121,7 +121,8 @@ class Snapshot(ReaderMethods, DictReading, _lapse.Snapshot):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        self.close()
+        if not self._inherited():
+            self.close()
 
 
 class StoreMethods(_StoreBase):

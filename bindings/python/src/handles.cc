@@ -195,6 +195,7 @@ void define_reader(py::module_& module) {
            [](ReaderHandle& self) {
              return self.read([](const Reader& reader) { return Result<std::string>(reader.family_name()); });
            })
+      .def("_inherited", [](const ReaderHandle& self) { return self.shared()->inherited(); })
       .def("_not_found",
            [](ReaderHandle&, const std::string& message) {
              throw StatusError(StatusCode::kNotFound, message);

@@ -281,7 +281,7 @@ It sees the store as of its creation; over a transaction, also what the transact
           "Lets go of the moment that it sees.")
       .def("__enter__", [](const Self& self) { return self; })
       .def("__exit__", [](const Self& self, const py::args&) {
-        moved(self, [](IteratorHandle& iterator) { iterator.close(); });
+        if (!self->store().inherited()) moved(self, [](IteratorHandle& iterator) { iterator.close(); });
       });
 }
 

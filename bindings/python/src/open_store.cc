@@ -150,8 +150,10 @@ OpenStore::OpenStore(Store store, std::chrono::milliseconds busy_timeout, Closed
   counters_.reset(store_.stats());
 }
 
+bool OpenStore::inherited() const { return fork_generation() != opened_in_; }
+
 void OpenStore::check_usable() const {
-  if (fork_generation() != opened_in_)
+  if (inherited())
     throw StatusError(StatusCode::kUnavailable, "inherited over fork(); open the store anew in this process");
 }
 
@@ -206,7 +208,7 @@ void ThreadScope::undo() {
 }
 
 void OpenStore::abandon(uint64_t thread) {
-  if (fork_generation() != opened_in_ || closed()) return;
+  if (inherited() || closed()) return;
   try {
     const Use use(*this);
     if (const auto left = scope_of(thread)) {
@@ -277,7 +279,7 @@ void OpenStore::add(const std::shared_ptr<Dependent>& dependent) {
 }
 
 void OpenStore::remove(const Dependent* dependent) {
-  if (fork_generation() != opened_in_) return;
+  if (inherited()) return;
   const std::lock_guard lock(mutex_);
   dependents_.erase(dependent);
 }
@@ -300,7 +302,7 @@ void OpenStore::fail(const Status& status) {
 }
 
 void OpenStore::note(const Status& status) {
-  if (fork_generation() != opened_in_) return;
+  if (inherited()) return;
   if (status.code() != StatusCode::kNotFound) Counters::add(counters_.errors);
   const std::lock_guard lock(mutex_);
   latest_error_ = status.message();

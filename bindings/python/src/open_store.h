@@ -80,7 +80,9 @@ class OpenStore : public std::enable_shared_from_this<OpenStore> {
   // As Store::open(), without a path as open_in_memory(). Throws what they return.
   static std::shared_ptr<OpenStore> open(const std::optional<std::string>& path, Options options);
 
-  // Throws kUnavailable in a forked child.
+  // Whether this is a forked child.
+  bool inherited() const;
+  // Throws kUnavailable in one.
   void check_usable() const;
   // Also once it is closed.
   void check_open() const;

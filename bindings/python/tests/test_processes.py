@@ -307,6 +307,26 @@ def test_a_child_in_a_transaction_of_its_parent_harms_nothing(tmp_path):
         db.integrity_check()
 
 
+@pytest.mark.parametrize("kind", [lapse.open, lapse.KVStore])
+def test_a_child_leaves_the_blocks_of_its_parent_in_silence(tmp_path, kind):
+    def leave(block, *raised):
+        return lambda: block.__exit__(*raised) or "left"
+
+    with kind(tmp_path / "a.db") as db:
+        family, promising = db.create_column_family("f"), [db.transaction(), db.lock("l", 60)]
+        for block in (db, family, db.snapshot(), db.iterator(), *promising):
+            raised = OSError("the news")
+            if block in promising:
+                block.__enter__()
+            assert child_reports(leave(block, OSError, raised, None)) == "'left'"
+            if block in promising:  # which to leave in peace would be a lie
+                assert child_reports(leave(block, None, None, None)).startswith("UnavailableError")
+                block.__exit__(None, None, None)
+            else:
+                assert child_reports(leave(block, None, None, None)) == "'left'"
+        assert db.count() == 0
+
+
 def test_a_child_may_drop_its_handles_and_open_anew(tmp_path):
     path = tmp_path / "a.db"
     db = lapse.open(path)
