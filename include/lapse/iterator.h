@@ -30,8 +30,8 @@ struct IterateOptions {
 };
 
 // It sees the store as of its creation, judged by the one clock reading taken then: what is written or expires
-// later changes nothing. Over a transaction it sees the transaction's writes up to its latest move; it must not
-// outlive the transaction or snapshot that it was made from.
+// later changes nothing. It may outlive the snapshot that it was made from. Over a transaction it sees the transaction's
+// writes up to its latest move, and must not be used after the transaction's end.
 //
 // For one thread at a time. A long-lived iterator keeps disk space from being used again.
 class Iterator {

@@ -21,7 +21,7 @@
  *    has changed nothing (a purge: nothing in the batch of 256 keys at which it failed), and its outputs are 0 and NULL.
  *    No C++ exception comes out of any.
  *  - A NULL handle, a NULL pointer or a negative length is KVSTORE_ERROR. Pointers that may be NULL are marked "or NULL".
- *  - Keys are up to 64 KiB, values up to 1 GiB, any bytes; a length of 0 is an ordinary key or value.
+ *  - Keys are up to 64 KiB, values up to 1 GiB less 1 KiB, any bytes; a length of 0 is an ordinary key or value.
  *  - Times are milliseconds since 1970. A key with deadline D is visible at time t if and only if t < D: from then on every
  *    call takes it for absent, whether it has been removed or not. What is removed when is in docs/semantics.md.
  *  - What a call hands out as void**, char** or char*** is the caller's, to be freed with snkv_free().

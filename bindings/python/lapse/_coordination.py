@@ -81,7 +81,8 @@ class Lock:
         return self._family
 
     def acquire(self, wait: Duration | None = None) -> bool:
-        """Whether it was free, or came free within `wait` seconds (by default: for as long as it takes)."""
+        """Whether it was free, or came free within `wait` seconds (by default: however long that takes). Another thread's
+        transaction is waited for as by any write: a KVStore, and open() with a `busy_timeout`, may raise BusyError."""
         locks = self._locks()
         if self.held():
             raise LockedError(f"this thread holds the lock {self.name!r} already")

@@ -160,7 +160,8 @@ class KeyspaceMethods(ReaderMethods, _KeyspaceBase):
                 loads: Callable[[bytes], Any] | None = None) -> Memoizer:
         """Keeps what a function returns, for `ttl`, by its arguments. Threads that miss together wait for one of them
         to run it; if it raises, nothing is kept and they all get the exception. A thread that is in a transaction, or
-        in a memoized function already, does not wait: it runs the function itself.
+        in a memoized function already, does not wait: it runs the function itself. The result is written as by put(): if
+        another thread's transaction is open for longer than the store waits, that is a BusyError, and nothing is kept.
 
         >>> db = lapse.open()
         >>> @db.memoize(ttl=60)

@@ -39,8 +39,8 @@ class KVStore(KeyspaceMethods, PairIteration, StoreMethods, _lapse.Store):
     b'session' b'ada'
 
     `busy_timeout` is in milliseconds, and at least 50: single writes of other threads are waited for, their transactions
-    are a BusyError. `sync_level` is SYNC_NORMAL, or SYNC_FULL; SYNC_OFF is the former. `journal_mode`, `cache_size`, `page_size`, `wal_size_limit`, `allow_encrypted` and `full_mutex` have
-    no meaning here, and are accepted.
+    are a BusyError. `sync_level` is SYNC_NORMAL or SYNC_FULL; SYNC_OFF is the former. `journal_mode`, `cache_size`,
+    `page_size`, `wal_size_limit`, `allow_encrypted` and `full_mutex` have no meaning here, and are accepted.
     """
 
     def __init__(self, path: Any = None, *, journal_mode: int = JOURNAL_WAL, sync_level: int = SYNC_NORMAL,

@@ -109,7 +109,7 @@ class Snapshot(ReaderMethods, DictReading, _lapse.Snapshot):
         self._store = store
 
     def family(self, name: str) -> Snapshot:
-        """The same moment in another family."""
+        """The same moment in another family. NotFoundError if that has been dropped since; what was got before can be read on."""
         return Snapshot(self._store, _of=self, _family=_lapse.Family(self._store, name, "open", {}))
 
     def now(self) -> datetime:
@@ -158,7 +158,7 @@ class StoreMethods(_StoreBase):
         return Snapshot(self, at)
 
     def lock(self, name: str, ttl: Duration, *, wait: Duration | None = None) -> Lock:
-        """A lock that ends by itself; see Lock. `wait` is for its `with` block: None, as long as it takes."""
+        """A lock that ends by itself; see Lock. `wait` is for its `with` block, as in Lock.acquire()."""
         return Lock(self, name, ttl, wait)
 
     def throttle(self, name: str, rate: int, per: Duration) -> Throttle:

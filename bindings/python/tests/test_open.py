@@ -35,6 +35,16 @@ def test_what_cannot_be_a_key_or_a_value_is_not_in_there(keys):
     assert "5" not in keys.items() and ("5",) not in keys.items()
 
 
+def test_a_snapshot_has_a_family_that_is_dropped_later_if_it_was_asked_for_before(db):
+    db.family("f")["k"] = "v"
+    with db.snapshot() as before:
+        asked = before.family("f")
+        db.drop_column_family("f")
+        assert asked["k"] == b"v"
+        with pytest.raises(lapse.NotFoundError):
+            before.family("f")
+
+
 def test_views_are_sets_as_those_of_a_dict_are(keys):
     plain = {b"a": b"1", b"b": b"2"}
     keys.update(plain)
