@@ -1,7 +1,7 @@
 // Where everything lies in the engine's one map.
 //
 //   store      [0][v]                                     → format version
-//              [0][t]                                     → the latest time seen by a commit, BE64 ms
+//              [0][t]                                     → the latest date of a commit, and the clock's time: row.h
 //              [0][i]                                     → the next family id
 //              [0][c][name]                               → a family: catalog.h
 //              [0][g][family id]                          → empty: a range that nobody refers to any more

@@ -4,6 +4,7 @@
 
 #include "base/coding.h"
 #include "base/try.h"
+#include "store/keys.h"
 
 namespace lapse::internal {
 
@@ -157,6 +158,24 @@ Result<std::optional<uint64_t>> read_number(const engine::Reader& reader, std::s
   if (bytes->size() != 8)
     return Status(StatusCode::kCorrupt, "the store's row " + quoted(key) + " is damaged");
   return std::optional<uint64_t>(load_be64(bytes->data()));
+}
+
+std::string encode_time(const StoredTime& time) {
+  std::string bytes = encode_number(static_cast<uint64_t>(time.latest_date_ms));
+  if (time.clock_ms < time.latest_date_ms) bytes += encode_number(static_cast<uint64_t>(time.clock_ms));
+  return bytes;
+}
+
+Result<std::optional<StoredTime>> read_time(const engine::Reader& reader) {
+  LAPSE_TRY_ASSIGN(const auto bytes, reader.get(kTimeKey));
+  if (!bytes) return std::optional<StoredTime>();
+  if (bytes->size() != 8 && bytes->size() != 16)
+    return Status(StatusCode::kCorrupt, "the store's row " + quoted(kTimeKey) + " is damaged");
+  StoredTime time;
+  time.latest_date_ms = static_cast<int64_t>(load_be64(bytes->data()));
+  time.clock_ms =
+      bytes->size() == 8 ? time.latest_date_ms : static_cast<int64_t>(load_be64(bytes->data() + 8));
+  return std::optional<StoredTime>(time);
 }
 
 std::string quoted(std::string_view key) {

@@ -69,6 +69,15 @@ std::string encode_number(uint64_t number);
 // Nothing if there is no such row. kCorrupt if it is damaged.
 Result<std::optional<uint64_t>> read_number(const engine::Reader& reader, std::string_view key);
 
+// The store's time row: the latest date, BE64; and behind it what the clock said, BE64, if that was earlier. Dates never
+// go back, clocks may: one that was a year ahead for a minute must not be a year ahead again after each open.
+struct StoredTime {
+  int64_t latest_date_ms = 0;
+  int64_t clock_ms = 0;
+};
+std::string encode_time(const StoredTime& time);
+Result<std::optional<StoredTime>> read_time(const engine::Reader& reader);
+
 // 'ab\x00c…' (1024 bytes): a key as messages show it.
 std::string quoted(std::string_view key);
 

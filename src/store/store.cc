@@ -28,8 +28,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int64_t kWorthStoringMs = 1000;  // a time that has gone on by less is not worth a commit at close
-
 Status invalid(std::string message) { return {StatusCode::kInvalidArgument, std::move(message)}; }
 
 Status check_options(const Options& options) {
@@ -162,8 +160,8 @@ Store& Store::operator=(Store&& other) noexcept {
 Status Store::close() {
   StoreState& state = scope_->state();
   // The time, so that a clock which is set back before the next open is noticed.
-  if (!scope_->options().read_only && !state.clock_in_doubt() &&
-      state.now_ms() - state.stored_time_ms.load() >= kWorthStoringMs) {
+  if (!scope_->options().read_only && state.clock_is_worth_storing(state.now_ms()) &&
+      !state.clock_in_doubt()) {
     if (auto transaction = scope_->engine().begin(milliseconds(0)); transaction.ok()) {
       WriteTransaction last(&state, std::move(*transaction));
       (void)last.store_time_and_commit();

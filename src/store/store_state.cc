@@ -1,6 +1,7 @@
 #include "store/store_state.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/try.h"
 #include "store/row.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr uint64_t kFormatVersion = 1;
 constexpr FamilyId kDefaultFamilyId = 1;
+constexpr int64_t kStoreClockEveryMs = 1000;
 
 }  // namespace
 
@@ -25,6 +27,11 @@ StoreState::StoreState(const Options& options) : clock_(options.clock) {
 }
 
 int64_t StoreState::now_ms() { return std::clamp<int64_t>(clock_->now_ms(), 0, kNever - 1); }
+
+bool StoreState::clock_is_worth_storing(int64_t now_ms) const {
+  const int64_t stored_ms = stored_clock_ms.load();
+  return stored_ms < 0 || std::abs(now_ms - stored_ms) >= kStoreClockEveryMs;
+}
 
 Status StoreState::load(engine::Engine* engine, const Options& options) {
   std::lock_guard lock(mutex_);
@@ -47,12 +54,12 @@ Status StoreState::read_catalog(engine::Engine* engine) {
     return {StatusCode::kUnsupported, "the store's format is version " + std::to_string(*version) +
                                           "; this version of Lapse knows up to " +
                                           std::to_string(kFormatVersion)};
-  LAPSE_TRY_ASSIGN(const auto time, read_number(*snapshot, kTimeKey));
+  LAPSE_TRY_ASSIGN(const auto time, read_time(*snapshot));
   if (time) {
-    latest_written_at_ms = static_cast<int64_t>(*time);
-    stored_time_ms = latest_written_at_ms;
-    latest_committed_ms = latest_written_at_ms;
-    clock_->resume_from(latest_written_at_ms);
+    latest_written_at_ms = time->latest_date_ms;
+    latest_committed_ms = stored_date_ms = time->latest_date_ms;
+    stored_clock_ms = time->clock_ms;
+    clock_->resume_from(time->clock_ms);
   }
   const auto cursor = snapshot->cursor();
   for (Status status = cursor->seek(kCatalogPrefix);; status = cursor->next()) {

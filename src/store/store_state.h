@@ -3,7 +3,8 @@
 //
 // Times: `now` is the clock's reading, by which visibility is judged. A commit is dated `written_at`, which is now, but
 // never before the commit ahead of it: revisions do not go backwards in time, whatever clocks do. To know that after a
-// reopen, the latest date is kept in the store: with every commit that dates a revision, and else once a second.
+// reopen, the latest date is kept in the store: with every commit that dates a revision, and else once a second. So is
+// what the clock said, apart from it: a clock that has gone back for good must not be led ahead by the dates.
 
 #pragma once
 
@@ -34,6 +35,8 @@ class StoreState {
 
   // Never negative.
   int64_t now_ms();
+  // Whether the clock has gone on, or back, since it was last stored, by so much that it is to be stored again.
+  bool clock_is_worth_storing(int64_t now_ms) const;
   bool clock_in_doubt() { return clock_->in_doubt(); }
 
   // --- families
@@ -80,7 +83,8 @@ class StoreState {
 
   std::atomic<bool> hints_are_wrong{false};     // the next writer is to forget them
   std::atomic<int> raises_under_way{0};         // transactions that raised hints and have not come to an end
-  std::atomic<int64_t> stored_time_ms{-1};      // what the time row holds, at least
+  std::atomic<int64_t> stored_date_ms{-1};      // what the time row holds, at least
+  std::atomic<int64_t> stored_clock_ms{-1};     // and what it says of the clock; -1: there is no such row
   std::atomic<int64_t> latest_committed_ms{0};  // the latest date of a commit
   std::atomic<uint64_t> expired_hidden{0};
   std::atomic<uint64_t> expired_removed{0};

@@ -5,13 +5,10 @@
 
 #include "base/try.h"
 #include "store/keys.h"
-#include "store/row.h"
 
 namespace lapse::internal {
 
 namespace {
-
-constexpr int64_t kStoreTimeEveryMs = 1000;
 
 void raise_to(std::atomic<int64_t>* what, int64_t value) {
   int64_t seen = what->load();
@@ -117,15 +114,15 @@ Result<uint64_t> WriteTransaction::reclaim(uint64_t limit) {
   return keys.size();
 }
 
-// Keeps the latest date. Where revisions are dated, each must be known after a reopen; else it only serves to notice a
-// clock that was set back meanwhile.
+// Keeps the latest date and the clock's time. Where revisions are dated, each date must be known after a reopen; the
+// clock's serves to notice one that was set back meanwhile.
 Status WriteTransaction::store_time() {
-  const int64_t known_ms = state_->stored_time_ms.load();
-  const bool due = wrote_revision_ ? written_at_ms_ > known_ms
-                                   : known_ms < 0 || written_at_ms_ - known_ms >= kStoreTimeEveryMs;
-  if (!due) return {};
-  stores_time_ = true;
-  return put(kTimeKey, encode_number(static_cast<uint64_t>(written_at_ms_)));
+  // This transaction's reading may be an old one: whether the clock has gone back, only the clock can say.
+  const int64_t clock_ms = now_ms_ < state_->stored_clock_ms.load() ? state_->now_ms() : now_ms_;
+  const bool dates = wrote_revision_ && written_at_ms_ > state_->stored_date_ms.load();
+  if (!dates && !state_->clock_is_worth_storing(clock_ms)) return {};
+  stores_time_ = {.latest_date_ms = std::max(written_at_ms_, clock_ms), .clock_ms = clock_ms};
+  return put(kTimeKey, encode_time(*stores_time_));
 }
 
 Result<std::vector<StoreState::Change>> WriteTransaction::collect_changes() {
@@ -156,7 +153,10 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
     state_->publish(changes, *sequence);
     state_->expired_removed.fetch_add(removed_expired_, std::memory_order_relaxed);
     raise_to(&state_->latest_committed_ms, written_at_ms_);
-    if (stores_time_) raise_to(&state_->stored_time_ms, written_at_ms_);
+    if (stores_time_) {
+      raise_to(&state_->stored_date_ms, stores_time_->latest_date_ms);
+      state_->stored_clock_ms = stores_time_->clock_ms;
+    }
   } else if (raised_hints_) {
     state_->hints_are_wrong.store(true);
   }

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "lapse/status.h"
 #include "store/catalog.h"
+#include "store/row.h"
 #include "store/store_state.h"
 
 namespace lapse::internal {
@@ -83,7 +84,7 @@ class WriteTransaction {
   bool open_ = true;
   bool wrote_ = false;
   bool wrote_revision_ = false;
-  bool stores_time_ = false;
+  std::optional<StoredTime> stores_time_;
   // Whether records are to be read from their rows: the catalog was being changed when this began, or is changed by it.
   bool records_by_row_;
   FamilyRecord record_by_row_;

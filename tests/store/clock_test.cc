@@ -130,6 +130,62 @@ TEST_F(ClockLeaps, AWallClockBehindAtOpenIsALeapBack) {
   EXPECT_EQ(kBegin - 10 * kDay + 10 * kMinute, store().now_ms()) << "adopted";
 }
 
+TEST_F(ClockLeaps, ALeapBackThatWasAdoptedStaysSoAfterAReopen) {
+  options_.sweep_per_write = 0;
+  must(store().put("session", "ada", 2h));
+  start_machine(kBegin + 365 * kDay);  // wrong, for one commit
+  must(store().put("other", "value"));
+  start_machine(kBegin + kHour);
+  pass(1);
+  ASSERT_TRUE(store().stats().clock_in_doubt);
+  pass(10 * kMinute);
+  ASSERT_EQ(kBegin + kHour + 10 * kMinute + 1, store().now_ms()) << "adopted";
+  must(store().put("later", "value"));
+  start_machine(kBegin + kHour + 11 * kMinute);
+  EXPECT_EQ(kBegin + kHour + 11 * kMinute, store().now_ms());
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+  EXPECT_EQ(49min, ttl(store(), "session"));
+}
+
+TEST_F(ClockLeaps, ALeapBackAdoptedInASessionWithoutWritesStaysSo) {
+  must(store().put("key", "value"));
+  start_machine(kBegin - kDay);
+  pass(1);
+  pass(10 * kMinute);
+  start_machine(kBegin - kDay + kHour);  // the clean close has left the time
+  EXPECT_EQ(kBegin - kDay + kHour, store().now_ms());
+  EXPECT_FALSE(store().stats().clock_in_doubt);
+}
+
+TEST_F(ClockLeaps, RevisionsNeverGoBackInTimeAlsoAfterAReopen) {
+  Family past = this->past();
+  must(past.put("key", "first"));
+  leap(-kHour);
+  pass(10 * kMinute);
+  must(past.put("key", "second"));
+  start_machine(kBegin - 30 * kMinute);
+  ASSERT_EQ(kBegin - 30 * kMinute, store().now_ms());
+  past = must(store().family("past"));
+  must(past.put("key", "third"));
+  EXPECT_EQ(kBegin, must(past.get_entry("key"))->written_at_ms);
+  pass(kHour);
+  must(past.put("key", "fourth"));
+  EXPECT_EQ(kBegin + 30 * kMinute, must(past.get_entry("key"))->written_at_ms) << "it has caught up";
+}
+
+TEST_F(ClockLeaps, AnIteratorsOldReadingIsNotTakenForTheTime) {
+  must(store().put("gone", "value", 1min));
+  pass(kMinute);
+  {
+    const Iterator old = must(store().iterate());
+    pass(kHour);
+    must(store().put("key", "value"));
+  }  // removes what it met, by its own reading
+  ASSERT_EQ(1u, store().stats().expired_removed);
+  start_machine(kBegin);
+  EXPECT_LE(kBegin + kHour, store().now_ms());
+}
+
 TEST_F(ClockLeaps, ASessionWithoutWritesAlsoLeavesTheTime) {
   must(store().put("gone", "value", 30min));
   pass(kHour);
