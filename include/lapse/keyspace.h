@@ -241,7 +241,7 @@ class Keyspace : public Reader {
 
   // Removes what is due, oldest deadline first, at a cost that grows with what is removed and not with what is
   // there. 256 keys a transaction, other writers let in between; inside a transaction, all in that one. Does nothing
-  // while the clock is in doubt.
+  // while the clock is in doubt, nor in a transaction that began before the clock went back.
   Result<PurgeResult> purge_expired(const PurgeOptions& options = {});
   // Trims the history of every key by the family's policy (of a family whose history was turned off: removes it).
   // Returns how many revisions went.

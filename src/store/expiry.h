@@ -31,7 +31,7 @@ struct DueEntries {
 inline constexpr uint64_t kFoundAtOnce = 16 * kPurgeBatch;
 
 // Removes up to `limit` keys that are due, oldest deadline first, and adds them to `removed`, if that is given. If
-// nothing useful is left in `due`, up to `find` are found.
+// nothing useful is left in `due`, up to `find` are found. REQUIRES: may_remove_due()
 Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t find, DueEntries* due,
                                std::vector<Expiring>* removed = nullptr);
 
@@ -45,12 +45,17 @@ inline bool may_be_due(const Family& family, int64_t now_ms) {
   return now_ms >= family.next_due_ms.load(std::memory_order_relaxed);
 }
 
+// Whether what is due by the transaction's reading of the clock may also be removed.
+inline bool may_remove_due(const FamilyWriter& writer) {
+  return writer.transaction()->state()->may_remove_what_was_due(writer.now_ms());
+}
+
 // A key that a read found to be expired.
 struct ExpiredKey {
   std::string key;
   int64_t deadline_ms;
 };
-// Removes those that are still as they were found.
+// Removes those that are still as they were found. REQUIRES: may_remove_due()
 Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t count);
 
 // Calls `visit` for the entries with deadlines in [from_ms, to_ms), in order, until it says false.

@@ -115,22 +115,22 @@ Status purge_batch(internal::Scope* scope, const std::shared_ptr<internal::Famil
   PurgeResult batch;
   uint64_t reclaimed = 0;
   const size_t removed_before = removed == nullptr ? 0 : removed->size();
-  LAPSE_TRY(scope->write(family,
-                         [&](FamilyWriter& writer) -> Status {
-                           batch = {};
-                           if (removed != nullptr)
-                             removed->erase(removed->begin() + static_cast<std::ptrdiff_t>(removed_before),
-                                            removed->end());  // of an attempt that failed
-                           if (internal::may_be_due(*writer.family(), writer.now_ms())) {
-                             LAPSE_TRY_ASSIGN(
-                                 batch,
-                                 internal::remove_due(&writer, std::min(internal::kPurgeBatch, limit),
-                                                      std::min(internal::kFoundAtOnce, limit), due, removed));
-                           }
-                           LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
-                           return {};
-                         },
-                         {.now_ms = now_ms, .sweeps = false}));
+  LAPSE_TRY(scope->write(
+      family,
+      [&](FamilyWriter& writer) -> Status {
+        batch = {};
+        if (removed != nullptr)
+          removed->erase(removed->begin() + static_cast<std::ptrdiff_t>(removed_before),
+                         removed->end());  // of an attempt that failed
+        if (internal::may_be_due(*writer.family(), writer.now_ms()) && internal::may_remove_due(writer)) {
+          LAPSE_TRY_ASSIGN(batch,
+                           internal::remove_due(&writer, std::min(internal::kPurgeBatch, limit),
+                                                std::min(internal::kFoundAtOnce, limit), due, removed));
+        }
+        LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
+        return {};
+      },
+      {.now_ms = now_ms, .sweeps = false}));
   total->removed += batch.removed;
   total->more_due = batch.more_due;
   *more = batch.more_due || reclaimed > 0;
@@ -413,7 +413,7 @@ Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
     return invalid("purge_expired(): a budget of " + std::to_string(options.budget.count()) +
                    " ms is negative");
   const int64_t now_ms = scope_->state().now_ms();
-  if (scope_->state().clock_in_doubt()) return PurgeResult();
+  if (scope_->state().clock_in_doubt()) return PurgeResult();  // and no writer is taken for it
   const Stopwatch stopwatch;
   const auto within_budget = [&] {
     return options.budget == kForever ||

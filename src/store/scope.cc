@@ -90,7 +90,7 @@ Status Scope::sweep(FamilyWriter* writer) const {
   if (options_.sweep_per_write == 0) return {};
   WriteTransaction* transaction = writer->transaction();
   const uint64_t limit = transaction->take_sweep(writer->family().get(), options_.sweep_per_write);
-  if (limit == 0 || !may_be_due(*writer->family(), writer->now_ms()) || state_->clock_in_doubt()) return {};
+  if (limit == 0 || !may_be_due(*writer->family(), writer->now_ms()) || !may_remove_due(*writer)) return {};
   const engine::Savepoint before = transaction->savepoint();
   // The write itself goes through, whatever becomes of this.
   DueEntries due;
@@ -152,7 +152,7 @@ Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) 
 
 void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                                int64_t now_ms) {
-  if (options_.read_only || state_->clock_in_doubt()) return;
+  if (options_.read_only) return;
   try {
     remove_in_batches(family, keys, now_ms);
   } catch (const std::bad_alloc&) {  // destructors call this, and the keys are hidden in any case
@@ -166,7 +166,7 @@ void AutoScope::remove_in_batches(const std::shared_ptr<Family>& family, const s
     if (!engine_transaction.ok()) return;
     WriteTransaction transaction(state_.get(), std::move(*engine_transaction), now_ms);
     Result<FamilyWriter> writer = FamilyWriter::make(&transaction, family);
-    if (!writer.ok()) return;
+    if (!writer.ok() || !may_remove_due(*writer)) return;
     if (!remove_if_unchanged(&*writer, &keys[done], std::min<size_t>(kPurgeBatch, keys.size() - done)).ok())
       return;
     if (!transaction.commit(WriteTransaction::Mode::kWithoutWaiting).ok()) return;

@@ -28,6 +28,11 @@ StoreState::StoreState(const Options& options) : clock_(options.clock) {
 
 int64_t StoreState::now_ms() { return std::clamp<int64_t>(clock_->now_ms(), 0, kNever - 1); }
 
+bool StoreState::may_remove_what_was_due(int64_t at_ms) {
+  // Before and after: this reading may begin a doubt, and another thread's may end one.
+  return !clock_->in_doubt() && at_ms <= now_ms() && !clock_->in_doubt();
+}
+
 bool StoreState::clock_is_worth_storing(int64_t now_ms) const {
   const int64_t stored_ms = stored_clock_ms.load();
   return stored_ms < 0 || std::abs(now_ms - stored_ms) >= kStoreClockEveryMs;

@@ -38,6 +38,9 @@ class StoreState {
   // Whether the clock has gone on, or back, since it was last stored, by so much that it is to be stored again.
   bool clock_is_worth_storing(int64_t now_ms) const;
   bool clock_in_doubt() { return clock_->in_doubt(); }
+  // Whether what a reading of `at_ms` found due may be removed. That reading may be an old one: the clock must not be in
+  // doubt now, nor have gone back behind it since. So it is due by now as well, and by a clock that is believed.
+  bool may_remove_what_was_due(int64_t at_ms);
 
   // --- families
 

@@ -102,6 +102,86 @@ TEST_F(ClockLeaps, WhatFallsDueMeanwhileIsHiddenButNotRemoved) {
   EXPECT_EQ(1u, store().stats().expired_removed);
 }
 
+// A store whose clock was a day ahead when it last closed, so that time is: in doubt, until the leap back is adopted.
+class AheadAndInDoubt : public ClockLeaps {
+ protected:
+  AheadAndInDoubt() {
+    options_.sweep_per_write = 0;
+    must(store().put("ada", "value", 2h));
+    must(store().put("bob", "value", 2h));
+    start_machine(kBegin + kDay);
+    must(store().put("other", "value"));
+    start_machine(kBegin);
+    pass(1);
+  }
+  void adopt() {
+    pass(10 * kMinute);
+    ASSERT_EQ(kBegin + 10 * kMinute + 1, store().now_ms());
+  }
+  void expect_all_there() {
+    EXPECT_EQ("ada bob other", keys(store()));
+    EXPECT_EQ(0u, store().stats().expired_removed);
+  }
+};
+
+TEST_F(AheadAndInDoubt, IteratorRemovesNothingByItsReadingThen) {
+  must(store().put("other", "again"));  // so that there is a journal, and nothing to wait for
+  {
+    const Iterator met = must(store().iterate());
+    EXPECT_EQ("other", met.key());
+    adopt();
+  }
+  expect_all_there();
+}
+
+TEST_F(AheadAndInDoubt, PurgeInATransactionOfThenRemovesNothing) {
+  Transaction transaction = must(store().begin());
+  EXPECT_FALSE(exists(transaction, "ada"));
+  adopt();
+  EXPECT_EQ(0u, purge(transaction));
+  must(transaction.commit());
+  expect_all_there();
+}
+
+TEST_F(AheadAndInDoubt, WriteInATransactionOfThenSweepsNothing) {
+  options_.sweep_per_write = 10;
+  start_machine(kBegin + 1);
+  Transaction transaction = must(store().begin());
+  adopt();
+  must(transaction.put("other", "again"));
+  must(transaction.commit());
+  expect_all_there();
+}
+
+TEST_F(AheadAndInDoubt, PurgeStopsWhenTheClockGoesBackBetweenItsBatches) {
+  adopt();
+  put_numbered(store(), 0, 1'000, "value", 1min);
+  pass(kMinute);
+  const uint64_t removed = purge(store(), {.removed = [&](const RemovedKey&) {
+                                   if (wall_.now_ms() > kBegin) {
+                                     wall_.advance(-kDay);
+                                     store().now_ms();
+                                     pass(10 * kMinute);
+                                   }
+                                 }});
+  EXPECT_EQ(256u, removed) << "by the next batch, the rest is not due";
+}
+
+TEST_F(ClockLeaps, IteratorRemovesNothingOnceTheClockHasGoneBackBehindItsReading) {
+  must(store().put("session", "ada", 30min));
+  leap(kHour);
+  pass(10 * kMinute);
+  ASSERT_FALSE(store().stats().clock_in_doubt);
+  {
+    const Iterator met = must(store().iterate());  // by a clock that is believed, and wrong
+    EXPECT_FALSE(met.valid());
+    leap(-kHour);
+    pass(10 * kMinute);
+    ASSERT_FALSE(store().stats().clock_in_doubt);
+  }
+  EXPECT_EQ(10min, ttl(store(), "session"));
+}
+
 TEST_F(ClockLeaps, ASmallStepBackIsAbsorbedByStandingStill) {
   must(store().put("key", "value", 1s));
   pass(1'000);

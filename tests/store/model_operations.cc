@@ -210,7 +210,7 @@ void ModelRun::purge(const ModelOp& op) {
   Target to = target(op);
   const uint64_t limit =
       op.a % 2 == 0 ? static_cast<uint64_t>(op.b % 4) : std::numeric_limits<uint64_t>::max();
-  const std::string removed = text(to.family->purge_expired(limit, to.at));
+  const std::string removed = text(remove_due(to.family, limit, to.at));
   const PurgeResult result = must(to.keyspace.purge_expired({.limit = limit}));
   to.done("purge_expired", removed, text(result.removed));
 }

@@ -151,8 +151,12 @@ ModelRun::Target ModelRun::writing_target(const ModelOp& op) {
 
 void ModelRun::sweep(Sweep* sweep, const std::string& name, model::Family* family, const model::Moment& at) {
   if (!sweep->families.insert(name).second) return;
-  sweep->removed += family->purge_expired(
-      options_.sweep_per_write - std::min<uint64_t>(options_.sweep_per_write, sweep->removed), at);
+  sweep->removed += remove_due(
+      family, options_.sweep_per_write - std::min<uint64_t>(options_.sweep_per_write, sweep->removed), at);
+}
+
+uint64_t ModelRun::remove_due(model::Family* family, uint64_t limit, const model::Moment& at) {
+  return at.now_ms <= clock_.now_ms() ? family->purge_expired(limit, at) : 0;
 }
 
 // ----------------------------------------------------------------------------------------- transactions

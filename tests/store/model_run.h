@@ -79,6 +79,8 @@ class ModelRun {
   // The same, for an operation that writes: the first one in a family also sweeps there.
   Target writing_target(const ModelOp& op);
   void sweep(Sweep* sweep, const std::string& name, model::Family* family, const model::Moment& at);
+  // Nothing, if the clock has gone back since the transaction began.
+  uint64_t remove_due(model::Family* family, uint64_t limit, const model::Moment& at);
 
   // Operations on keys, in a family.
   void write_key(const ModelOp& op);
