@@ -180,7 +180,7 @@ Result<ReadView> SnapshotScope::read(const std::shared_ptr<Family>& family) {
   FamilyId id = 0;
   {
     std::lock_guard lock(mutex_);
-    FamilyId& known = ids_[family.get()];
+    FamilyId& known = ids_[family->identity];
     if (known == 0) {
       LAPSE_TRY_ASSIGN(const FamilyRecord record, read_record_of(*snapshot_, *family));
       if (past_ && !record.options.history)

@@ -166,7 +166,8 @@ class SnapshotScope final : public Scope {
   const int64_t now_ms_;
   const bool past_;
   std::mutex mutex_;  // guards ids_
-  std::unordered_map<const Family*, FamilyId> ids_;
+  // By identity: a family that is gone may leave its address to another.
+  std::unordered_map<uint64_t, FamilyId> ids_;
 };
 
 class TransactionScope final : public Scope {

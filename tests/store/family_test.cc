@@ -103,6 +103,19 @@ TEST_P(Families, HandlesOfADroppedOneAnswerNotFound) {
   EXPECT_EQ((Names{"default", "f"}), names());
 }
 
+TEST_P(Families, MadeLaterAreNotTakenForADroppedOneByASnapshot) {
+  std::optional<Family> dropped = family("dropped");
+  must(dropped->put("key", "value"));
+  const Snapshot snapshot = must(store().snapshot());
+  EXPECT_EQ("value", get(snapshot.in(*dropped), "key"));
+  must(store().drop_family("dropped"));
+  dropped.reset();  // its memory may be used again, and most likely is, by the next one
+  for (int i = 0; i < 10; ++i) {
+    const Family later = family(numbered(i));
+    EXPECT_CODE(kNotFound, snapshot.in(later).get("key"));
+  }
+}
+
 TEST_P(Families, DroppedWithAThousandKeysLeaveNothingBehind) {
   Family family = this->family("f", {.history = HistoryPolicy{}});
   put_numbered(family, 0, 1'000, "value", 1s);
