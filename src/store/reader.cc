@@ -209,8 +209,7 @@ Result<ReadView> Reader::read_history(int64_t at_ms) const {
   if (!record.options.history)
     return Status(StatusCode::kInvalidArgument,
                   "family " + internal::quoted(family_->name) + " keeps no history");
-  const int64_t latest_ms =
-      view.is_past() ? view.now_ms() : std::max(view.now_ms(), scope_->state().latest_committed_ms.load());
+  LAPSE_TRY_ASSIGN(const int64_t latest_ms, scope_->latest_moment(view));
   LAPSE_TRY(internal::check_past(at_ms, latest_ms));
   return view;
 }

@@ -86,6 +86,10 @@ Status Scope::check_family(const Family& family) const {
   return {StatusCode::kInvalidArgument, "family " + quoted(family.name) + " belongs to another store"};
 }
 
+Result<int64_t> Scope::latest_moment(const ReadView& view) const {
+  return std::max(view.now_ms(), state_->latest_committed_ms.load());
+}
+
 Status Scope::sweep(FamilyWriter* writer) const {
   if (options_.sweep_per_write == 0) return {};
   WriteTransaction* transaction = writer->transaction();
@@ -201,6 +205,13 @@ Result<int64_t> SnapshotScope::next_deadline(const std::shared_ptr<Family>& fami
     return Status(StatusCode::kInvalidArgument,
                   "next_deadline() is about the present: a snapshot of the past has none");
   return first_deadline(view.reader(), view.id());
+}
+
+// By what it holds: what the store has committed since is its future.
+Result<int64_t> SnapshotScope::latest_moment(const ReadView& view) const {
+  if (past_) return now_ms_;
+  LAPSE_TRY_ASSIGN(const std::optional<StoredTime> time, read_time(view.reader()));
+  return std::max({now_ms_, latest_ms_, time ? time->latest_date_ms : 0});
 }
 
 Status SnapshotScope::write(const std::shared_ptr<Family>& /*family*/, Work /*work*/,

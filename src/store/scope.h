@@ -102,6 +102,9 @@ class Scope {
   // No key of the family has an earlier deadline.
   virtual Result<int64_t> next_deadline(const std::shared_ptr<Family>& family) = 0;
 
+  // What counts as now for who looks back: the reading, or the latest date that the view may show, if that is later.
+  virtual Result<int64_t> latest_moment(const ReadView& view) const;
+
   // Whether several write()s take effect apart from each other.
   virtual bool commits_each_write() const { return false; }
   // Runs what is made of several write()s: if it fails, those that do not take effect by themselves are undone.
@@ -150,20 +153,32 @@ class AutoScope final : public Scope {
 
 class SnapshotScope final : public Scope {
  public:
-  SnapshotScope(const Scope& store, std::unique_ptr<engine::Snapshot> snapshot, int64_t now_ms, bool past)
+  // `latest_ms`: a commit of that date is in the snapshot.
+  SnapshotScope(const Scope& store, std::unique_ptr<engine::Snapshot> snapshot, int64_t now_ms,
+                int64_t latest_ms)
       : Scope(store.shared_engine(), store.shared_state(), store.options()),
         snapshot_(std::move(snapshot)),
         now_ms_(now_ms),
-        past_(past) {}
+        latest_ms_(latest_ms),
+        past_(false) {}
+  // Of the past, as it was at `at_ms`.
+  SnapshotScope(const Scope& store, std::unique_ptr<engine::Snapshot> snapshot, int64_t at_ms)
+      : Scope(store.shared_engine(), store.shared_state(), store.options()),
+        snapshot_(std::move(snapshot)),
+        now_ms_(at_ms),
+        latest_ms_(at_ms),
+        past_(true) {}
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
   using Scope::write;
   Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;
   Result<int64_t> next_deadline(const std::shared_ptr<Family>& family) override;
+  Result<int64_t> latest_moment(const ReadView& view) const override;
   int64_t now_ms() const { return now_ms_; }
 
  private:
   const std::unique_ptr<engine::Snapshot> snapshot_;
   const int64_t now_ms_;
+  const int64_t latest_ms_;
   const bool past_;
   std::mutex mutex_;  // guards ids_
   // By identity: a family that is gone may leave its address to another.

@@ -283,15 +283,16 @@ Status Store::write(const WriteBatch& batch) {
 
 Result<Snapshot> Store::snapshot() const {
   const int64_t now_ms = scope_->state().now_ms();
+  const int64_t latest_ms = scope_->state().latest_committed_ms.load();
   LAPSE_TRY_ASSIGN(auto snapshot, scope_->engine().snapshot());
-  return Snapshot(std::make_shared<SnapshotScope>(*scope_, std::move(snapshot), now_ms, false), family_);
+  return Snapshot(std::make_shared<SnapshotScope>(*scope_, std::move(snapshot), now_ms, latest_ms), family_);
 }
 
 Result<Snapshot> Store::snapshot_at(int64_t at_ms) const {
   StoreState& state = scope_->state();
   LAPSE_TRY(internal::check_past(at_ms, std::max(state.now_ms(), state.latest_committed_ms.load())));
   LAPSE_TRY_ASSIGN(auto snapshot, scope_->engine().snapshot());
-  return Snapshot(std::make_shared<SnapshotScope>(*scope_, std::move(snapshot), at_ms, true), family_);
+  return Snapshot(std::make_shared<SnapshotScope>(*scope_, std::move(snapshot), at_ms), family_);
 }
 
 Reader Snapshot::in(const Family& family) const { return Reader(scope_, family.family_); }

@@ -331,6 +331,27 @@ TEST_P(HistoryTest, TheFutureIsRefused) {
 
 // ---------------------------------------------------------------------------------------------- restore
 
+TEST_P(HistoryTest, ASnapshotRefusesItsOwnFuture) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "a");
+  const Snapshot snapshot = must(store().snapshot());
+  put_at(past, 1'500, "key", "b");
+  EXPECT_EQ("a", get_at(snapshot.in(past), "key", 1'000));
+  EXPECT_CODE(kInvalidArgument, snapshot.in(past).get_at("key", 1'001));
+  EXPECT_CODE(kInvalidArgument, snapshot.in(past).get_at("key", 1'500));
+  EXPECT_EQ("b", get_at(past, "key", 1'500));
+}
+
+TEST_P(HistoryTest, ASnapshotReachesToItsNewestRevisionWhileTheClockIsBehind) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "a");
+  clock_.set(500);
+  const Snapshot snapshot = must(store().snapshot());
+  put_at(past, 2'000, "key", "b");
+  EXPECT_EQ("a", get_at(snapshot.in(past), "key", 1'000));
+  EXPECT_CODE(kInvalidArgument, snapshot.in(past).get_at("key", 1'001));
+}
+
 TEST_P(HistoryTest, RestoreUndoesAnErase) {
   Family past = this->past();
   must(past.put("key", "value"));
