@@ -112,7 +112,8 @@ class Reader {
 
   // Exact. Walks over the keys; in a `counted` family only over those that are due and not removed yet.
   Result<uint64_t> count() const;
-  // About as many, at a cost that does not grow with them. Keys that are due count until they are removed.
+  // About as many, at a cost that does not grow with them. Keys that are due count until they are removed. Of the past
+  // nobody knows without counting: kInvalidArgument on a snapshot_at().
   Result<uint64_t> estimated_count() const;
 
   // History, in families that keep it; elsewhere kInvalidArgument, as for a time in the future.
@@ -122,7 +123,8 @@ class Reader {
   Result<std::optional<std::string>> get_at(std::string_view key, int64_t at_ms) const;
   // The value that commit `revision` wrote, visible or not.
   Result<std::optional<Revision>> get_revision(std::string_view key, uint64_t revision) const;
-  // Every revision kept, newest first, the present one included.
+  // Every revision kept, newest first, the present one included. On a snapshot_at() both show what was known then: nothing
+  // that was written later, and nothing as ended that had not.
   Result<std::vector<Revision>> history(std::string_view key) const;
   // The same one by one, until `visit` says false: for more than there may be room for. It must not write.
   Status for_each_revision(std::string_view key, const std::function<bool(const Revision&)>& visit) const;

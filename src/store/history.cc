@@ -176,6 +176,15 @@ Result<std::optional<Revision>> revision_numbered(const engine::Reader& reader, 
   }
 }
 
+std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms) {
+  if (revision.written_at_ms > at_ms) return std::nullopt;
+  if (is_visible(revision.ended_at_ms, at_ms)) {
+    revision.ended_at_ms = kNever;
+    revision.ending = Ending::kNone;
+  }
+  return revision;
+}
+
 Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
                            const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from) {
   const std::string family = history_prefix(id);

@@ -57,6 +57,9 @@ Result<std::optional<Revision>> revision_numbered(const engine::Reader& reader, 
 Status for_each_revision(const engine::Reader& reader, FamilyId id, std::string_view key, int64_t now_ms,
                          FunctionRef<bool(const Revision&)> visit);
 
+// A revision as it was to be seen at `at_ms`: nothing if it was written later, and not ended if it ended later.
+std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms);
+
 // One step of purge_history(): trims the keys from `*from` on until `limit` revisions went. `*from` is where to go on;
 // empty when it is done. Without a policy everything goes.
 Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,

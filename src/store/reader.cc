@@ -167,6 +167,7 @@ Result<uint64_t> Reader::count() const {
 
 Result<uint64_t> Reader::estimated_count() const {
   LAPSE_TRY_ASSIGN(ReadView view, scope_->read(family_));
+  LAPSE_TRY(needs_present(view, "estimated_count()"));
   LAPSE_TRY_ASSIGN(const internal::FamilyRecord record, internal::read_record_of(view.reader(), *family_));
   if (record.options.counted) return internal::read_count(view.reader(), view.id());
   const std::string prefix = internal::data_prefix(view.id());
@@ -183,7 +184,9 @@ Result<std::optional<std::string>> Reader::get_at(std::string_view key, int64_t 
 Result<std::optional<Revision>> Reader::get_revision(std::string_view key, uint64_t revision) const {
   LAPSE_TRY(check_key(key));
   LAPSE_TRY_ASSIGN(ReadView view, read_history(0));
-  return internal::revision_numbered(view.reader(), view.id(), key, revision, view.now_ms());
+  LAPSE_TRY_ASSIGN(std::optional<Revision> found,
+                   internal::revision_numbered(view.reader(), view.id(), key, revision, view.now_ms()));
+  return found && view.is_past() ? internal::as_seen_at(*std::move(found), view.now_ms()) : found;
 }
 
 Result<std::vector<Revision>> Reader::history(std::string_view key) const {
@@ -199,7 +202,12 @@ Status Reader::for_each_revision(std::string_view key,
                                  const std::function<bool(const Revision&)>& visit) const {
   LAPSE_TRY(check_key(key));
   LAPSE_TRY_ASSIGN(ReadView view, read_history(0));
-  return internal::for_each_revision(view.reader(), view.id(), key, view.now_ms(), visit);
+  return internal::for_each_revision(
+      view.reader(), view.id(), key, view.now_ms(), [&](const Revision& revision) {
+        if (!view.is_past()) return visit(revision);
+        const std::optional<Revision> seen = internal::as_seen_at(revision, view.now_ms());
+        return !seen || visit(*seen);
+      });
 }
 
 // A view to look back in, as far as `at_ms`.

@@ -1,5 +1,7 @@
 // History: what a key held then, what ended it, whole scans of the past, restoring, trimming.
 
+#include <map>
+
 #include "test_stores.h"
 
 namespace lapse {
@@ -305,6 +307,39 @@ TEST_P(HistoryTest, SnapshotOfThePastStaysAsItWas) {
   put_at(past, 4'000, "key", "d");
   EXPECT_EQ("key=a", contents(snapshot.in(past)));
   EXPECT_EQ(std::nullopt, get_at(past, "key", 1'500)) << "trimmed since";
+}
+
+TEST_P(HistoryTest, SnapshotOfThePastHasTheHistoryOfThen) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "key", "b", 5s);
+  put_at(past, 3'000, "key", "c");
+  const uint64_t c = must(past.get_entry("key"))->revision;
+  clock_.set(4'000);
+  EXPECT_TRUE(must(past.erase("key")));
+  for (const auto& [at_ms, expected] : std::map<int64_t, std::string>{
+           {999, ""},
+           {1'000, "a[1000,)"},
+           {2'500, "b[2000,) a[1000,2000)overwritten"},
+           {3'999, "c[3000,) b[2000,3000)overwritten a[1000,2000)overwritten"},
+           {4'000, "c[3000,4000)erased b[2000,3000)overwritten a[1000,2000)overwritten"}}) {
+    const Snapshot snapshot = must(store().snapshot_at(at_ms));
+    const Reader then = snapshot.in(past);
+    EXPECT_EQ(expected, history(then, "key")) << at_ms;
+    const std::optional<Revision> revision = must(then.get_revision("key", c));
+    EXPECT_EQ(at_ms >= 3'000, revision.has_value()) << at_ms;
+    if (!revision) continue;
+    EXPECT_EQ(at_ms < 4'000 ? kNever : 4'000, revision->ended_at_ms) << at_ms;
+  }
+}
+
+TEST_P(HistoryTest, SnapshotOfThePastCannotBeEstimated) {
+  Family past = this->past();
+  put_at(past, 1'000, "key", "a");
+  put_at(past, 2'000, "other", "b");
+  const Snapshot snapshot = must(store().snapshot_at(1'500));
+  EXPECT_COMPLAINT(kInvalidArgument, snapshot.in(past).estimated_count(), "estimated_count()", "past");
+  EXPECT_EQ(1u, count(snapshot.in(past)));
 }
 
 TEST_P(HistoryTest, FamiliesWithoutHistoryHaveNoPast) {
