@@ -92,17 +92,17 @@ Status FamilyWriter::replace(std::string_view key, const std::optional<Row>& old
   if (options().history) {
     HistoryState state;
     if (!old) {
-      LAPSE_TRY_ASSIGN(state.newest_ordinal, newest_ordinal(*transaction_->engine(), id(), key));
+      LAPSE_TRY_ASSIGN(state, state_without_row(*transaction_->engine(), id(), key));
     } else {
       const RevisionInfo before = old->revision.value_or(RevisionInfo());
       state = {before.ordinal, before.oldest_written_at_ms, before.oldest_number};
       // What this transaction wrote itself was never there for anyone.
       if (before.number == transaction_->revision()) {
         --state.newest_ordinal;
-        if (!next) LAPSE_TRY(mark_newest_erased(transaction_, id(), key));
+        if (!next) LAPSE_TRY(mark_newest_erased(transaction_, id(), key, state));
       } else {
         transaction_->note_revision();
-        LAPSE_TRY(archive(transaction_, id(), key, *old, ending));
+        LAPSE_TRY(archive(transaction_, id(), key, *old, ending, !next));
       }
     }
     if (next) ++state.newest_ordinal;

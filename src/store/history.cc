@@ -77,7 +77,7 @@ Ended end_of_revision(int64_t deadline_ms, int64_t at_ms, Ending how) {
 }
 
 Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key, const Row& old,
-               Ending ending) {
+               Ending ending, bool is_last) {
   // By the deadline, if that has come; else by the date of the commit, which is that of the revision that follows.
   Ended ended{transaction->written_at_ms(), ending};
   if (!is_visible(old.deadline_ms, transaction->now_ms())) ended = {old.deadline_ms, Ending::kExpired};
@@ -87,26 +87,34 @@ Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key,
   row.ended_at_ms = ended.at_ms;
   row.ordinal = old.revision ? old.revision->ordinal : 0;
   row.deadline_ms = old.deadline_ms;
+  if (is_last && old.revision) {
+    row.oldest_written_at_ms = old.revision->oldest_written_at_ms;
+    row.oldest_number = old.revision->oldest_number;
+  }
   return transaction->put(history_key(id, key, old.written_at_ms(), old.revision_number()),
                           encode_history_row(row));
 }
 
-Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key) {
+Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                          const HistoryState& state) {
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = transaction->engine()->cursor();
   LAPSE_TRY(seek_last_before(cursor.get(), *prefix_end(prefix)));
   LAPSE_TRY_ASSIGN(std::optional<Found> newest, found_at(*cursor, history_prefix(id), prefix));
   if (!newest || newest->row.ending != Ending::kOverwritten) return {};
   newest->row.ending = Ending::kErased;
+  newest->row.oldest_written_at_ms = state.oldest_written_at_ms;
+  newest->row.oldest_number = state.oldest_number;
   return transaction->put(std::string(cursor->key()), encode_history_row(newest->row));
 }
 
-Result<uint64_t> newest_ordinal(const engine::Reader& reader, FamilyId id, std::string_view key) {
+Result<HistoryState> state_without_row(const engine::Reader& reader, FamilyId id, std::string_view key) {
   const std::string prefix = history_key_prefix(id, key);
   const auto cursor = reader.cursor();
   LAPSE_TRY(seek_last_before(cursor.get(), *prefix_end(prefix)));
   LAPSE_TRY_ASSIGN(const std::optional<Found> newest, found_at(*cursor, history_prefix(id), prefix));
-  return newest ? newest->row.ordinal : uint64_t{0};
+  if (!newest) return HistoryState();
+  return HistoryState{newest->row.ordinal, newest->row.oldest_written_at_ms, newest->row.oldest_number};
 }
 
 Result<uint64_t> trim(WriteTransaction* transaction, FamilyId id, std::string_view key,
@@ -120,11 +128,10 @@ Result<uint64_t> trim(WriteTransaction* transaction, FamilyId id, std::string_vi
   for (;; ++trimmed) {
     LAPSE_TRY_ASSIGN(const std::optional<Found> oldest, found_at(*cursor, family, prefix));
     if (!oldest) break;
-    if (keeps(policy, oldest->row, state->newest_ordinal, transaction->written_at_ms())) {
-      state->oldest_written_at_ms = oldest->key.written_at_ms;
-      state->oldest_number = oldest->key.revision;
-      break;
-    }
+    // Also where it goes now: if all of it does, the next search begins at the last one.
+    state->oldest_written_at_ms = oldest->key.written_at_ms;
+    state->oldest_number = oldest->key.revision;
+    if (keeps(policy, oldest->row, state->newest_ordinal, transaction->written_at_ms())) break;
     LAPSE_TRY(transaction->erase(std::string(cursor->key())));
     LAPSE_TRY(cursor->next());
   }
@@ -202,7 +209,8 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
     LAPSE_TRY_ASSIGN(const std::optional<Row> present, data_row(*transaction->engine(), id, key));
     uint64_t newest = present && present->revision ? present->revision->ordinal : 0;
     if (newest == 0) {
-      LAPSE_TRY_ASSIGN(newest, newest_ordinal(*transaction->engine(), id, key));
+      LAPSE_TRY_ASSIGN(const HistoryState state, state_without_row(*transaction->engine(), id, key));
+      newest = state.newest_ordinal;
     }
     while (oldest && trimmed < limit && !keeps(policy, oldest->row, newest, transaction->written_at_ms())) {
       LAPSE_TRY(transaction->erase(std::string(cursor->key())));

@@ -28,21 +28,24 @@ struct Ended {
 // When a revision with this deadline ended, if something else ended it at `at_ms` (kNever: nothing did).
 Ended end_of_revision(int64_t deadline_ms, int64_t at_ms, Ending how);
 
-// Moves a row that is being replaced into history. REQUIRES: no write since the row was read
-Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key, const Row& old,
-               Ending ending);
-
-// The value that overwrote the newest one is erased by the transaction that wrote it: so that one was erased.
-Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key);
-
-// How a key's history stands after trimming.
+// How a key's history stands after trimming. Its row remembers that; if it has none, its newest history row does.
 struct HistoryState {
   uint64_t newest_ordinal = 0;  // 0: there is none
   int64_t oldest_written_at_ms = 0;
   uint64_t oldest_number = 0;
 };
-// The newest ordinal in a key's history, for a key that has no row.
-Result<uint64_t> newest_ordinal(const engine::Reader& reader, FamilyId id, std::string_view key);
+// Of a key that has no row.
+Result<HistoryState> state_without_row(const engine::Reader& reader, FamilyId id, std::string_view key);
+
+// Moves a row that is being replaced into history; `is_last`, if no row follows it.
+// REQUIRES: no write since the row was read
+Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key, const Row& old,
+               Ending ending, bool is_last);
+
+// The value that overwrote the newest one is erased by the transaction that wrote it: so that one was erased.
+Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                          const HistoryState& state);
+
 // Removes what the policy no longer keeps of a key, starting at `state`, and brings that up to date. Returns how many
 // went.
 Result<uint64_t> trim(WriteTransaction* transaction, FamilyId id, std::string_view key,

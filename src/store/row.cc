@@ -122,18 +122,23 @@ Result<Row> decode_row(std::string_view key, std::string_view bytes) {
 std::string encode_history_row(const HistoryRow& row) {
   RowWriter out(row.value.size());
   const bool has_deadline = row.deadline_ms != kNever;
-  out.byte(has_deadline ? kHasDeadline : 0);
+  const bool has_oldest = row.oldest_written_at_ms != 0 || row.oldest_number != 0;
+  out.byte(static_cast<uint8_t>((has_deadline ? kHasDeadline : 0) | (has_oldest ? kHasHistory : 0)));
   if (has_deadline) out.fixed(row.deadline_ms);
   out.byte(static_cast<uint8_t>(row.ending));
   out.fixed(row.ended_at_ms);
   out.varint(row.ordinal);
+  if (has_oldest) {
+    out.fixed(row.oldest_written_at_ms);
+    out.fixed(row.oldest_number);
+  }
   return out.finish(row.value);
 }
 
 Result<HistoryRow> decode_history_row(std::string_view key, std::string_view bytes) {
   RowReader in(bytes);
   const uint8_t tag = in.byte();
-  if ((tag & ~kHasDeadline) != 0) return newer_row("a history row", key);
+  if ((tag & ~(kHasDeadline | kHasHistory)) != 0) return newer_row("a history row", key);
   HistoryRow row;
   if ((tag & kHasDeadline) != 0) row.deadline_ms = in.fixed<int64_t>();
   const uint8_t ending = in.byte();
@@ -141,6 +146,10 @@ Result<HistoryRow> decode_history_row(std::string_view key, std::string_view byt
   row.ending = static_cast<Ending>(ending);
   row.ended_at_ms = in.fixed<int64_t>();
   row.ordinal = in.varint();
+  if ((tag & kHasHistory) != 0) {
+    row.oldest_written_at_ms = in.fixed<int64_t>();
+    row.oldest_number = in.fixed<uint64_t>();
+  }
   if (!in.ok()) return bad_row("a history row", key);
   row.value = in.rest();
   return row;

@@ -2,11 +2,12 @@
 //
 //   data row       tag 1 · deadline 8? · (written_at 8, revision 8)?
 //                  · (ordinal varint, oldest_written_at 8, oldest_revision 8)? · value
-//   history row    tag 1 · deadline 8? · ending 1 · ended_at 8 · ordinal varint · value
+//   history row    tag 1 · deadline 8? · ending 1 · ended_at 8 · ordinal varint
+//                  · (oldest_written_at 8, oldest_revision 8)? · value
 //
 //   tag & 1    it has a deadline
 //   tag & 2    it has a revision (data rows only: of a history row, the key has it)
-//   tag & 4    its key has history (data rows only)
+//   tag & 4    a data row: its key has history; a history row: it says where that begins
 //   others     0; anything else was written by a newer Lapse
 //
 // Numbers are little-endian, times in milliseconds. A row without a lifetime in a family without revisions is one
@@ -14,7 +15,8 @@
 //
 // The ordinal counts the revisions of a key, 1, 2, 3, …, so that the number between two is known without walking.
 // (oldest_written_at, oldest_revision) is where trimming looks for the key's oldest history row: nothing stands before
-// it, so that trimming a key that is written all day never walks over what it has removed before.
+// it, so that trimming a key that is written all day never walks over what it has removed before. A key without a data
+// row has it in its newest history row, the one that was erased or expired.
 
 #pragma once
 
@@ -55,6 +57,8 @@ struct HistoryRow {
   int64_t ended_at_ms = 0;
   uint64_t ordinal = 0;
   int64_t deadline_ms = kNever;
+  int64_t oldest_written_at_ms = 0;  // both 0: it does not say
+  uint64_t oldest_number = 0;
 };
 
 std::string encode_row(const Row& row);

@@ -85,9 +85,23 @@ TEST(RowTest, HistoryRowComesBack) {
   }
 }
 
+TEST(RowTest, HistoryRowSaysWhereItsKeysHistoryBegins) {
+  HistoryRow row;
+  row.value = "old";
+  row.oldest_written_at_ms = 5;
+  row.oldest_number = 44;
+  const std::string bytes = encode_history_row(row);
+  const Result<HistoryRow> back = decode_history_row("key", bytes);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->value, "old");
+  EXPECT_EQ(back->oldest_written_at_ms, 5);
+  EXPECT_EQ(back->oldest_number, 44U);
+}
+
 TEST(RowTest, HistoryRowCutShortIsCorrupt) {
   HistoryRow row;
   row.deadline_ms = 9;
+  row.oldest_number = 44;
   const std::string bytes = encode_history_row(row);
   for (size_t size = 0; size < bytes.size(); ++size)
     EXPECT_EQ(decode_history_row("key", std::string_view(bytes).substr(0, size)).status().code(),

@@ -3,6 +3,7 @@
 #include "counting_engine.h"
 #include "engine/local/local_engine.h"
 #include "engine/memory/memory_engine.h"
+#include "store/history.h"
 #include "store/open_on_engine.h"
 #include "test_stores.h"
 
@@ -183,6 +184,26 @@ TEST_F(EngineCost, TrimmingHistoryCostsWhatIsTrimmed) {
   for (int i = 0; i < 150; ++i) must(past.put("key", std::to_string(i)));
   const EngineCalls cost = cost_of([&] { must(past.put("key", "last")); });
   EXPECT_GE(15u, cost.all()) << cost << ": it walked over all that it keeps";
+}
+
+// What a walk over rows that are gone but not drained costs, the engine's calls do not show. Where trimming begins does.
+TEST_F(EngineCost, TrimmingAKeyThatIsPutAndErasedBeginsWhereItEnded) {
+  const TempDir dir;
+  {
+    Store writer = must(Store::open(dir.file("past.db"), options_));
+    Family past = must(writer.create_family("past", {.history = HistoryPolicy{.keep_last = 2}}));
+    for (int i = 0; i < 100; ++i) {
+      must(past.put("lease", "worker"));
+      EXPECT_TRUE(must(past.erase("lease")));
+      clock_.advance(1);
+    }
+  }
+  const auto engine = must(engine::open_local(dir.file("past.db"), {}));
+  const auto snapshot = must(engine->snapshot());
+  const internal::FamilyRecord record = must(internal::read_record(*snapshot, "past"));
+  const internal::HistoryState state = must(internal::state_without_row(*snapshot, record.id, "lease"));
+  EXPECT_EQ(100u, state.newest_ordinal);
+  EXPECT_LE(clock_.now_ms() - 5, state.oldest_written_at_ms);
 }
 
 TEST_F(EngineCost, DropAndClearAreSmallSteps) {
