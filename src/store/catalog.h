@@ -70,6 +70,9 @@ class Family {
   // The former is the writer's; the latter may be read by anyone, as a hint: StoreState::next_due() says whether it holds.
   std::string due_from;
   std::atomic<int64_t> next_due_ms{0};
+  // The latest commit on whose word next_due_ms was raised; stored before that is. In a snapshot that has this commit, no
+  // entry lies before next_due_ms either.
+  std::atomic<uint64_t> due_raised_by{0};
 
   // How far a purge has looked ahead: no entry has been added up to this deadline since. The writer's.
   static constexpr int64_t kNothingFound = -1;

@@ -68,8 +68,10 @@ Status raise_hints(FamilyWriter* writer, const DueEntries& due) {
     deadline_ms = entry.deadline_ms;
   }
   // Without writes, what was found is what others find as well.
-  if (writer->transaction()->has_written()) writer->transaction()->note_raised_hint();
+  WriteTransaction& transaction = *writer->transaction();
+  if (transaction.has_written()) transaction.note_raised_hint();
   Family& family = *writer->family();
+  family.due_raised_by.store(transaction.revision() - (transaction.has_written() ? 0 : 1));
   family.due_from = std::move(from);
   family.found_until_ms = due.next_deadline_ms;
   family.next_due_ms.store(deadline_ms);

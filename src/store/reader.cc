@@ -155,7 +155,7 @@ Result<uint64_t> Reader::count() const {
   uint64_t count = 0;
   if (record.options.counted && !view.is_past()) {
     LAPSE_TRY_ASSIGN(count, internal::read_count(view.reader(), view.id()));
-    LAPSE_TRY(internal::for_each_expiring(view.reader(), view.id(), 0, view.now_ms() + 1,
+    LAPSE_TRY(internal::for_each_expiring(view.reader(), view.id(), view.next_due_ms(), view.now_ms() + 1,
                                           [&](const internal::ExpiryKey&) { return --count, true; }));
     return count;
   }

@@ -52,6 +52,10 @@ Result<std::optional<Row>> ReadView::past_row(std::string_view key) {
   return std::optional<Row>(row);
 }
 
+int64_t ReadView::next_due_ms() const {
+  return scope_->state().next_due_in(sequence_, **family_, own_raises_);
+}
+
 Entry to_entry(const Row& row, int64_t now_ms) {
   Entry entry;
   entry.value = row.value;
@@ -194,6 +198,7 @@ Result<ReadView> SnapshotScope::read(const std::shared_ptr<Family>& family) {
     id = known;
   }
   ReadView view(this, family, snapshot_.get(), id, now_ms_);
+  view.see_up_to(snapshot_->sequence());
   if (past_) view.look_back();
   return view;
 }
@@ -252,7 +257,9 @@ Result<ReadView> TransactionScope::read(const std::shared_ptr<Family>& family) {
   LAPSE_TRY(check_open());
   LAPSE_TRY(check_family(*family));
   LAPSE_TRY_ASSIGN(const FamilyRecord* record, transaction_.record_of(*family));
-  return ReadView(this, family, transaction_.engine(), record->id, transaction_.now_ms());
+  ReadView view(this, family, transaction_.engine(), record->id, transaction_.now_ms());
+  view.see_up_to(transaction_.revision(), transaction_.has_raised_hints() ? 1 : 0);
+  return view;
 }
 
 Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) {

@@ -47,15 +47,23 @@ class ReadView {
   void own(std::unique_ptr<engine::Snapshot> snapshot) {
     owned_ = std::move(snapshot);
     reader_ = owned_.get();
+    see_up_to(owned_->sequence());
   }
   std::unique_ptr<engine::Snapshot> release() { return std::move(owned_); }
   // All is to be seen as it was at now_ms().
   void look_back() { past_ = true; }
+  // Which commits it sees, and in how many open transactions hints were raised that it sees as well.
+  void see_up_to(uint64_t sequence, int own_raises = 0) {
+    sequence_ = sequence;
+    own_raises_ = own_raises;
+  }
 
   const engine::Reader& reader() const { return *reader_; }
   FamilyId id() const { return id_; }
   int64_t now_ms() const { return now_ms_; }
   bool is_past() const { return past_; }
+  // No key has an earlier deadline. Where that is known, a search need not walk over entries that a purge has removed.
+  int64_t next_due_ms() const;
 
   // Reader::expect()
   void expect(std::span<const std::string_view> keys) const;
@@ -71,6 +79,8 @@ class ReadView {
   FamilyId id_;
   int64_t now_ms_;
   bool past_ = false;
+  uint64_t sequence_ = 0;
+  int own_raises_ = 0;
   std::unique_ptr<engine::Snapshot> owned_;
   std::vector<ExpiredKey> expired_;
   std::vector<std::unique_ptr<std::string>> past_values_;

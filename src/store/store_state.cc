@@ -158,6 +158,11 @@ std::optional<int64_t> StoreState::next_due(const Family& family, int own_raises
   return known_ms;
 }
 
+int64_t StoreState::next_due_in(uint64_t sequence, const Family& family, int own_raises) const {
+  const std::optional<int64_t> known_ms = next_due(family, own_raises);
+  return known_ms && family.due_raised_by.load() <= sequence ? *known_ms : 0;
+}
+
 uint64_t StoreState::changes_seen() const {
   // Done first: what has begun since then makes the two differ.
   const uint64_t done = changes_done_.load();

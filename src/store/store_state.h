@@ -81,6 +81,8 @@ class StoreState {
   // What is known about the family's earliest deadline, for whoever has raised hints in so many open transactions;
   // nothing if that is not known, or may yet be taken back.
   std::optional<int64_t> next_due(const Family& family, int own_raises) const;
+  // The same for a reader of what commit `sequence` left, which asks after it took its snapshot; 0 if it is not known.
+  int64_t next_due_in(uint64_t sequence, const Family& family, int own_raises) const;
 
   // --- for anyone
 

@@ -146,6 +146,26 @@ TEST_P(Purge, EveryFamilyAtOnce) {
   EXPECT_EQ("later", stored(past));
 }
 
+TEST_P(Purge, CountsOfSnapshotsBeforeItStayAsTheyWere) {
+  Family counted = family("counted", {.counted = true});
+  put_numbered(counted, 0, 10, "value", 1s);
+  put_numbered(counted, 10, 15, "value", 1h);
+  clock_.advance(1'000);
+  const Snapshot before = must(store().snapshot());
+  EXPECT_EQ(10u, purge(counted));
+  EXPECT_EQ(5u, count(before.in(counted)));
+  EXPECT_EQ(5u, count(counted));
+  must(counted.put("late", "value", Lifetime::until(1)));  // due before all that the purge has seen
+  EXPECT_EQ(5u, count(counted));
+  Transaction transaction = must(store().begin());
+  Family within = transaction.in(counted);
+  EXPECT_EQ(1u, purge(within));
+  EXPECT_EQ(5u, count(within));
+  EXPECT_EQ(5u, count(counted));
+  transaction.rollback();
+  EXPECT_EQ(5u, count(counted));
+}
+
 TEST_P(Purge, CountsInTheStats) {
   put_due(0, 10);
   clock_.advance(1'000);
