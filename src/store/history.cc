@@ -199,9 +199,9 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
   uint64_t trimmed = 0;
   LAPSE_TRY(cursor->seek(from->empty() ? family : *from));
   from->clear();
-  while (cursor->valid() && cursor->key().starts_with(family)) {
+  for (uint64_t visited = 0; cursor->valid() && cursor->key().starts_with(family); ++visited) {
     *from = cursor->key();
-    if (trimmed >= limit) return trimmed;
+    if (trimmed >= limit || visited == kKeysVisited) return trimmed;
     LAPSE_TRY_ASSIGN(std::optional<Found> oldest, found_at(*cursor, family, family));
     if (!oldest) break;
     const std::string key = oldest->key.key;
@@ -227,7 +227,10 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
 
 Status forget_history(WriteTransaction* transaction, FamilyId id) {
   std::string from;
-  return trim_some(transaction, id, std::nullopt, std::numeric_limits<uint64_t>::max(), &from).status();
+  do {
+    LAPSE_TRY(trim_some(transaction, id, std::nullopt, std::numeric_limits<uint64_t>::max(), &from));
+  } while (!from.empty());
+  return {};
 }
 
 }  // namespace lapse::internal

@@ -63,8 +63,10 @@ Status for_each_revision(const engine::Reader& reader, FamilyId id, std::string_
 // A revision as it was to be seen at `at_ms`: nothing if it was written later, and not ended if it ended later.
 std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms);
 
-// One step of purge_history(): trims the keys from `*from` on until `limit` revisions went. `*from` is where to go on;
-// empty when it is done. Without a policy everything goes.
+// One step of purge_history(): trims the keys from `*from` on until `limit` revisions went, or kKeysVisited keys have
+// been looked at: where there is little to trim, the writer is to be let go as well. `*from` is where to go on; empty
+// when it is done. Without a policy everything goes.
+inline constexpr uint64_t kKeysVisited = 1024;
 Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
                            const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from);
 

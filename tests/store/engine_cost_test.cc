@@ -206,6 +206,14 @@ TEST_F(EngineCost, TrimmingAKeyThatIsPutAndErasedBeginsWhereItEnded) {
   EXPECT_LE(clock_.now_ms() - 5, state.oldest_written_at_ms);
 }
 
+TEST_F(EngineCost, PurgeOfHistoryLetsTheWriterGoAlsoWhereItTrimsNothing) {
+  Family past = must(store().create_family("past", {.history = HistoryPolicy{.keep_last = 10}}));
+  for (const int round : {1, 2}) put_many(past, 0, 5'000, std::chrono::hours(round));
+  const EngineCalls cost = cost_of([&] { EXPECT_EQ(0u, must(past.purge_history())); });
+  EXPECT_LE(5u, cost.transactions) << cost;
+  EXPECT_EQ(0u, cost.writes()) << cost;
+}
+
 TEST_F(EngineCost, DropAndClearAreSmallSteps) {
   Family family = must(store().create_family("f", {.history = HistoryPolicy{}}));
   put_many(family, 0, 5'000, 1h);

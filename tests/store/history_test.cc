@@ -482,6 +482,15 @@ TEST_P(HistoryTest, PurgeHistoryTrimsWhatNobodyWrites) {
   EXPECT_OK(store().verify());
 }
 
+TEST_P(HistoryTest, PurgeHistoryGoesOnThroughManyKeys) {
+  Family past = this->past();
+  for (const char* value : {"a", "b"}) put_numbered(past, 0, 3'000, value);
+  EXPECT_EQ(0u, must(past.purge_history()));
+  must(store().set_family_options("past", {.history = HistoryPolicy{.keep_last = 1}}));
+  EXPECT_EQ(3'000u, must(past.purge_history()));
+  EXPECT_EQ("b[1000,)", history(past, numbered(2'999)));
+}
+
 TEST_P(HistoryTest, PurgeHistoryFollowsANewPolicy) {
   Family past = this->past();
   for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i));
