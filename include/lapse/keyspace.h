@@ -179,9 +179,9 @@ struct RemovedKey {
 struct PurgeOptions {
   uint64_t limit = std::numeric_limits<uint64_t>::max();
   std::chrono::milliseconds budget = kForever;  // stops after the batch in which this much time has passed
-  // Told of each key that went, in the order of their deadlines: outside of a transaction when the batch has been
-  // committed, inside when the call has done its work; only a rollback undoes it then. It may call the store, and the
-  // transaction.
+  // Told of each key that went, in the order of their deadlines (in purge_all_expired(), within each family): outside of a
+  // transaction when the batch has been committed, inside when the call has done its work; only a rollback undoes it then.
+  // It may call the store, and the transaction.
   std::function<void(const RemovedKey&)> removed = {};
 };
 

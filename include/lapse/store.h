@@ -204,7 +204,8 @@ class Store final : public Keyspace {
   // time in the future.
   Result<Snapshot> snapshot_at(int64_t at_ms) const;
 
-  // Keyspace::purge_expired for every family, those whose keys are due soonest included.
+  // Keyspace::purge_expired for every family, one after the other; that whose keys have been due for longest comes first, so
+  // that a limit starves none.
   Result<PurgeResult> purge_all_expired(const PurgeOptions& options = {});
 
   // Returns when everything committed so far survives a power cut.

@@ -146,6 +146,20 @@ TEST_P(Purge, EveryFamilyAtOnce) {
   EXPECT_EQ("later", stored(past));
 }
 
+TEST_P(Purge, EveryFamilyGetsItsTurnWhateverTheLimit) {
+  Family busy = family("busy");
+  Family patient = family("patient");
+  put_numbered(busy, 0, 20, "value", 1s);
+  put_numbered(patient, 0, 5, "value", 2s);
+  clock_.advance(10'000);
+  for (int round = 0; round < 4; ++round) {
+    put_numbered(busy, 100 + 10 * round, 110 + 10 * round, "value", 1ms);  // as many as go at a time
+    clock_.advance(1);
+    EXPECT_EQ(10u, must(store().purge_all_expired({.limit = 10})).removed);
+  }
+  EXPECT_EQ("", stored(patient));
+}
+
 TEST_P(Purge, CountsOfSnapshotsBeforeItStayAsTheyWere) {
   Family counted = family("counted", {.counted = true});
   put_numbered(counted, 0, 10, "value", 1s);
