@@ -78,6 +78,8 @@ class Family {
   static constexpr int64_t kNothingFound = -1;
   int64_t found_until_ms = kNothingFound;
 
+  uint64_t swept_by = 0;  // the number of the latest transaction that could sweep here. The writer's.
+
   void forget_due() {
     due_from.clear();
     found_until_ms = kNothingFound;

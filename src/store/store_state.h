@@ -70,6 +70,7 @@ class StoreState {
   // --- the writer's: only to be touched by whoever has the engine's transaction
 
   int64_t latest_written_at_ms = 0;
+  uint64_t transactions_begun = 0;
   // No id from here on was ever handed out, not even by a transaction that came to nothing: handles of what it made may be
   // around, and must not find another family under their id.
   FamilyId unused_family_id = 0;

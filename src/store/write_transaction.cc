@@ -24,7 +24,8 @@ WriteTransaction::WriteTransaction(StoreState* state, std::unique_ptr<engine::Tr
       transaction_(std::move(transaction)),
       now_ms_(now_ms ? *now_ms : state->now_ms()),
       written_at_ms_(std::max(now_ms_, state->latest_written_at_ms)),
-      records_by_row_(state->changes_seen() % 2 != 0) {
+      records_by_row_(state->changes_seen() % 2 != 0),
+      number_(++state->transactions_begun) {
   if (state->hints_are_wrong.load(std::memory_order_relaxed) && state->hints_are_wrong.exchange(false))
     state->forget_hints();
 }
@@ -65,9 +66,8 @@ Status WriteTransaction::change_record(const std::shared_ptr<Family>& family,
   return {};
 }
 
-uint64_t WriteTransaction::take_sweep(const Family* family, uint64_t limit) {
-  if (std::find(swept_families_.begin(), swept_families_.end(), family) != swept_families_.end()) return 0;
-  swept_families_.push_back(family);
+uint64_t WriteTransaction::take_sweep(Family* family, uint64_t limit) {
+  if (std::exchange(family->swept_by, number_) == number_) return 0;
   return limit - std::min(limit, swept_);
 }
 

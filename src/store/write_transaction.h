@@ -53,7 +53,7 @@ class WriteTransaction {
 
   // How many keys may be swept before this transaction's first write in a family: 0 after that, and once `limit` have
   // been.
-  uint64_t take_sweep(const Family* family, uint64_t limit);
+  uint64_t take_sweep(Family* family, uint64_t limit);
   void note_swept(uint64_t count) { swept_ += count; }
 
   engine::Savepoint savepoint() const { return transaction_->savepoint(); }
@@ -92,7 +92,7 @@ class WriteTransaction {
   std::vector<std::shared_ptr<Family>> announced_;
   bool raised_hints_ = false;
   uint64_t removed_expired_ = 0;
-  std::vector<const Family*> swept_families_;
+  const uint64_t number_;  // no other has it, not even after this one came to nothing
   uint64_t swept_ = 0;
 };
 

@@ -370,6 +370,14 @@ TEST_P(Sweep, NeverRemovesWhatTheWriteItselfWrote) {
   EXPECT_EQ("key00000", stored(store()));
 }
 
+TEST_P(Sweep, NeverRemovesWhatTheTransactionWroteBefore) {
+  must(store().update([&](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.put("expired", "value", Lifetime::until(2)));
+    return transaction.put("key", "value");
+  }));
+  EXPECT_EQ("expired key", stored(store()));
+}
+
 TEST_P(Sweep, SeesSoonerDeadlinesThatComeLater) {
   must(store().put("late", "value", 1h));
   must(store().put("soon", "value", 1s));
