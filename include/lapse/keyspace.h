@@ -163,7 +163,7 @@ struct Increment {
 
 struct TouchOptions {
   std::chrono::milliseconds if_left_below = kForever;  // renews only what has less than this left
-  int64_t not_past_ms = kNever;                        // never sets a deadline beyond this
+  int64_t not_past_ms = kNever;  // never sets a deadline beyond this; one that has passed ends the key now
 };
 
 // For expire(): sets the new deadline only if the key has none, or has any, or if the new one is later, or sooner, than

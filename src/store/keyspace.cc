@@ -65,6 +65,16 @@ bool allows(Only only, int64_t present_ms, int64_t wanted_ms) {
   return false;
 }
 
+Status check_touch(const TouchOptions& options) {
+  if (options.if_left_below.count() < 0)
+    return invalid("touch(): if_left_below of " + std::to_string(options.if_left_below.count()) +
+                   " ms is negative");
+  if (options.not_past_ms <= 0)
+    return invalid("touch(): not_past_ms of " + std::to_string(options.not_past_ms) +
+                   ": it must be after the beginning of 1970");
+  return {};
+}
+
 bool needs_renewal(const Row& row, int64_t now_ms, const TouchOptions& options) {
   return row.deadline_ms != kNever && milliseconds(row.deadline_ms - now_ms) < options.if_left_below;
 }
@@ -351,6 +361,7 @@ Status Keyspace::clear() {
 Result<std::optional<Entry>> Keyspace::touch(std::string_view key, milliseconds ttl,
                                              const TouchOptions& options) {
   LAPSE_TRY(check_key(key));
+  LAPSE_TRY(check_touch(options));
   int64_t now_ms = 0;
   std::optional<Entry> entry;
   {

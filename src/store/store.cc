@@ -261,6 +261,8 @@ Status Store::swap_families(std::string_view a, std::string_view b) {
 // ---------------------------------------------------------------------------- transactions, snapshots
 
 Result<Transaction> Store::begin(milliseconds timeout) {
+  if (timeout.count() < 0)
+    return invalid("begin(): a timeout of " + std::to_string(timeout.count()) + " ms is negative");
   LAPSE_TRY_ASSIGN(auto engine_transaction, scope_->begin(timeout));
   return Transaction(std::make_shared<TransactionScope>(scope_, std::move(engine_transaction)), family_);
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "test_stores.h"
 
@@ -311,6 +312,21 @@ TEST_F(BadInput, OptionsThatMakeNoSense) {
   EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.sync_interval = -1ms; }), "sync_interval");
   EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.busy_timeout = -1ms; }), "busy_timeout");
   EXPECT_FALSE(std::filesystem::exists(dir_.file("odd.db")));
+}
+
+TEST_F(BadInput, TouchWithLimitsThatMakeNoSense) {
+  for (const int64_t not_past_ms : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min()})
+    EXPECT_COMPLAINT(kInvalidArgument, store().touch("key", 1h, {.not_past_ms = not_past_ms}), "not_past_ms",
+                     std::to_string(not_past_ms));
+  EXPECT_COMPLAINT(kInvalidArgument, store().touch("key", 1h, {.if_left_below = -1ms}), "if_left_below",
+                   "-1");
+  EXPECT_COMPLAINT(kInvalidArgument, store().touch("absent", 1h, {.not_past_ms = 0}), "not_past_ms");
+}
+
+TEST_F(BadInput, WaitingForANegativeTime) {
+  EXPECT_COMPLAINT(kInvalidArgument, store().begin(-1ms), "begin()", "-1 ms");
+  EXPECT_COMPLAINT(kInvalidArgument, store().begin(std::chrono::milliseconds::min()), "negative");
+  EXPECT_TRUE(store().begin(0ms).ok());
 }
 
 TEST_F(BadInput, OpeningWhatAnotherProcessHas) {
