@@ -8,6 +8,10 @@
 //   leap undone    the wall clock is back where it was: nothing has happened
 //   leap stood     for kAdoptAfterMs: it is adopted, and in_doubt() ends. Only then may time go backwards
 //
+// It has stood if every reading from the one that saw it to one kAdoptAfterMs later agrees with it; any other undoes it,
+// or begins the wait anew. There is no thread: what the wall clock said between two readings nobody knows, so two that lie
+// so far apart are enough. To ask for more would keep a store that is read once an hour from ever healing.
+//
 // What a store last saw counts as a reading of this clock: a wall clock behind it at open is a leap back; one
 // ahead of it is downtime.
 

@@ -114,6 +114,26 @@ TEST_F(GuardedClockTest, AnotherLeapStartsTheWaitAgain) {
   EXPECT_EQ(now(), 19 * kMinute + 2 * kHour);
 }
 
+TEST_F(GuardedClockTest, LeapThatWasSeenUndoneStartsTheWaitAgain) {
+  leap(kHour);
+  EXPECT_EQ(now(), 0);
+  pass(9 * kMinute);
+  leap(-kHour);
+  EXPECT_EQ(now(), 9 * kMinute);
+  leap(kHour);
+  pass(kMinute);
+  EXPECT_EQ(now(), 10 * kMinute) << "the same leap, but it has not stood";
+  EXPECT_TRUE(clock_.in_doubt());
+}
+
+TEST_F(GuardedClockTest, LeapSeenTwiceWithNothingReadBetweenHasStood) {
+  leap(kHour);
+  EXPECT_EQ(now(), 0);
+  pass(GuardedClock::kAdoptAfterMs);
+  EXPECT_EQ(now(), kHour + GuardedClock::kAdoptAfterMs);
+  EXPECT_FALSE(clock_.in_doubt());
+}
+
 TEST_F(GuardedClockTest, WallClockBehindWhatAStoreSawIsALeapBack) {
   clock_.resume_from(kStart + kHour);
   EXPECT_EQ(now(), kHour);
