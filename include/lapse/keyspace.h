@@ -14,8 +14,11 @@
 //  - Absence is an answer: std::nullopt, or false. A Status that is not ok means that nothing was changed, and says
 //    what was wrong: kInvalidArgument (bad input), kTooLarge (over a limit), kBusy (another transaction is open and
 //    busy_timeout has passed), kReadOnly, kNoSpace, kIoError, kCorrupt, kUnknown (the change was made, but the disk
-//    did not confirm it), kUnavailable (closed), kNotFound (the family has been dropped).
-//  - Keys are up to 64 KiB, values up to 1 GiB, any bytes; the empty key and the empty value are ordinary.
+//    did not confirm it), kUnavailable (closed), kNotFound (the family has been dropped). Calls that work in batches
+//    (erase_prefix, erase_range, and all that purge) are the exception outside of a transaction: the batch that failed
+//    changed nothing, those before it stay done.
+//  - Keys are up to 64 KiB, values up to 1 GiB less 1,024 bytes (kMaxValueBytes), any bytes; the empty key and the empty
+//    value are ordinary.
 //  - Any thread may call, at any time. A Transaction is for one thread at a time.
 //
 // A read that meets an expired key also removes it, in a transaction of its own, if the writer is free at that
@@ -119,7 +122,8 @@ class Reader {
   // History, in families that keep it; elsewhere kInvalidArgument, as for a time in the future.
   //
   // The value that was visible at `at_ms`. Lifetimes count as they did then: at its deadline a value ended, however
-  // late it was removed.
+  // late it was removed. What a transaction writes is dated at its beginning: while one is open, what is said about the time
+  // since then may change when it commits.
   Result<std::optional<std::string>> get_at(std::string_view key, int64_t at_ms) const;
   // The value that commit `revision` wrote, visible or not.
   Result<std::optional<Revision>> get_revision(std::string_view key, uint64_t revision) const;
@@ -238,7 +242,8 @@ class Keyspace : public Reader {
   // deadline that has passed already ends the key now.
   Result<bool> expire(std::string_view key, std::chrono::milliseconds ttl, Only only = Only::kAlways);
   Result<bool> expire_at(std::string_view key, int64_t deadline_ms, Only only = Only::kAlways);
-  // Makes it permanent. Whether it was there and had a deadline.
+  // Makes it permanent. Whether it was there and had a deadline. A family's policies count here, too: with `max_ttl` the key
+  // gets that from now on, with `require_ttl` the call is kInvalidArgument.
   Result<bool> persist(std::string_view key);
 
   // Removes what is due, oldest deadline first, at a cost that grows with what is removed and not with what is

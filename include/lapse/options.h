@@ -87,7 +87,8 @@ struct Options {
   uint32_t sweep_per_write = 0;
 
   ClockPolicy clock_policy = ClockPolicy::kGuarded;
-  // Instead of the system's. Must outlive the store, its snapshots and iterators.
+  // Instead of the system's. Must outlive the store, its snapshots and iterators, and all Stores that were opened on the
+  // file while this one was: they share it.
   Clock* clock = nullptr;
 
   // Policies of the default family, for a store that is being created.

@@ -78,8 +78,8 @@ struct Savepoint {
 };
 
 // Many calls that take effect together, at commit(), or not at all. It reads what is committed with its own writes
-// over it, by one clock reading taken when it began. No other transaction is open meanwhile: keep it short. Dropped
-// without commit(), it is rolled back.
+// over it, by one clock reading taken when it began, which also dates all that it writes. No other transaction is open
+// meanwhile: keep it short. Dropped without commit(), it is rolled back.
 //
 // A call that fails leaves the transaction as it was before that call, and usable. After commit() or rollback() every
 // call is kInvalidArgument.
@@ -161,8 +161,10 @@ struct StoreStats {
 
 class Store final : public Keyspace {
  public:
-  // Opens or creates the store at `path`: one file, with a journal and two lock files beside it. Several Stores on
-  // one file in one process share what the first one's options say.
+  // Opens or creates the store at `path`: one file, with a journal and two lock files beside it. Of several Stores on one
+  // file in one process, each has its own read_only, busy_timeout, keep_waiting and sweep_per_write; all else is as the
+  // first one's options say, the clock included, which must outlive them all. If that one is read_only, none can write:
+  // opening another to write is kBusy.
   //   kNotFound: no store there, and create_if_missing is off (or its directory does not exist).
   //   kBusy: another process has it open; the message has its pid.
   //   kInvalidArgument: not a Lapse store, or options that make no sense. The file is untouched.
