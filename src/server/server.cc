@@ -306,7 +306,7 @@ std::vector<Session*> Server::take_written() {
 
 int64_t Server::wakeup_ms() {
   // While the clock is in doubt, nothing is removed: being due is no reason to wake up then.
-  int64_t wakeup_ms = clock_->in_doubt() ? kNever : expirer_->wakeup_ms();
+  int64_t wakeup_ms = clock_->really_in_doubt() ? kNever : expirer_->wakeup_ms();
   if (is_paused()) wakeup_ms = std::max(wakeup_ms, paused_until_ms_);
   if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, paused_until_ms_);
   return wakeup_ms;

@@ -1,4 +1,5 @@
-// TurnClock: the time of a turn. It stands still while commands run, so that all of them are judged by one reading.
+// TurnClock: the time of a turn. It stands still while commands run, so that all of them are judged by one reading; and the
+// doubt that the reading was taken in stays with it, whatever the clock below makes up its mind to meanwhile.
 
 #pragma once
 
@@ -11,13 +12,18 @@ namespace lapse::server {
 
 class TurnClock final : public Clock {
  public:
-  explicit TurnClock(Clock* inner) : inner_(inner), now_ms_(inner->now_ms()) {}
+  explicit TurnClock(Clock* inner) : inner_(inner) { advance(); }
 
-  void advance() { now_ms_.store(inner_->now_ms(), std::memory_order_relaxed); }
+  void advance() {
+    const bool doubted = inner_->in_doubt();
+    now_ms_.store(inner_->now_ms(), std::memory_order_relaxed);
+    in_doubt_.store(doubted || inner_->in_doubt(), std::memory_order_relaxed);
+  }
   int64_t real_now_ms() { return inner_->now_ms(); }
+  bool really_in_doubt() { return inner_->in_doubt(); }
 
   int64_t now_ms() override { return now_ms_.load(std::memory_order_relaxed); }
-  bool in_doubt() override { return inner_->in_doubt(); }
+  bool in_doubt() override { return in_doubt_.load(std::memory_order_relaxed); }
   void resume_from(int64_t last_seen_ms) override {
     inner_->resume_from(last_seen_ms);
     advance();
@@ -25,7 +31,8 @@ class TurnClock final : public Clock {
 
  private:
   Clock* const inner_;
-  std::atomic<int64_t> now_ms_;
+  std::atomic<int64_t> now_ms_{0};
+  std::atomic<bool> in_doubt_{false};
 };
 
 }  // namespace lapse::server
