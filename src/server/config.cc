@@ -260,7 +260,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"enable-debug-command", false, "no, yes or local: whose DEBUG is obeyed", set_debug, get_debug},
     {"file", false, "the store; empty: in memory", set_text<&Config::file>, get_text<&Config::file>},
     integer<&Config::half_command_timeout_seconds, 0, 1L << 31>(
-        "half-command-timeout", true, "seconds that a client may take to send the rest of a command, or to take replies that its commands "
+        "half-command-timeout", true,
+        "seconds that a client may take to send the rest of a command, or to take replies that its commands "
         "wait behind; 0: any"),
     integer<&Config::latency_threshold_ms, 0, kMost>("latency-monitor-threshold", true,
                                                      "milliseconds from which LATENCY takes note; 0: never"),
