@@ -245,7 +245,9 @@ void Core::freeze() {
   const std::shared_ptr<const View> now = view();
   assert(!now->frozen);
   // What needs memory comes first: a drain whose buffer is not frozen would drain nothing, and call it done.
-  auto fresh = std::make_shared<WriteBuffer>(options_.buffer_bytes);
+  const auto linker = has_background_.load(std::memory_order_relaxed) ? WriteBuffer::Linker::kThread
+                                                                      : WriteBuffer::Linker::kWriter;
+  auto fresh = std::make_shared<WriteBuffer>(options_.buffer_bytes, linker);
   publish({fresh, now->active, now->generation});
   active_ = std::move(fresh);
   drain_ = Drain();
@@ -470,6 +472,10 @@ void Core::background_loop() {
         (void)sync_if_due(appended_sequence(),
                           options_.sync_interval_ms);  // an error is the journal's for good
     };
+    const auto keep_up = [&] {
+      view()->active->link_if_many();
+      sync();
+    };
     // Without memory, it is tried again at the next tick.
     quietly([&] {
       while (may_drain()) {
@@ -477,9 +483,9 @@ void Core::background_loop() {
           std::lock_guard drain_lock(drain_mutex_);
           if (may_drain()) (void)drain_step();  // its errors are remembered
         }
-        sync();
+        keep_up();
       }
-      sync();
+      keep_up();
     });
     lock.lock();
   }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <compare>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -22,18 +23,9 @@ constexpr uint64_t kPointerMask = (uint64_t{1} << kPointerBits) - 1;
 constexpr size_t kBytesPerBucket = 128;  // about an entry's size in the buffer
 constexpr size_t kMinBuckets = 64;
 constexpr size_t kMaxBuckets = 1 << 22;
-constexpr size_t kNodeBytes = 27;  // with four thirds of a link, which is the average
+constexpr size_t kNodeBytes = 35;  // with four thirds of a link, which is the average
 
 uint64_t filter_bit(uint64_t hash) { return uint64_t{1} << (kPointerBits + (hash >> 60)); }
-
-// The first eight bytes, as a number that orders as they do: most comparisons end here, without a look
-// at the key itself.
-uint64_t prefix_of(std::string_view key) {
-  if (key.size() >= 8) return load_be64(key.data());
-  char padded[8] = {};
-  std::memcpy(padded, key.data(), key.size());
-  return load_be64(padded);
-}
 
 }  // namespace
 
@@ -53,15 +45,30 @@ struct WriteBuffer::Entry {
   }
 };
 
+// The first bytes of a key, as numbers that order as they do: most comparisons end here, without a look at the key itself.
+// Sixteen, since the first few are often all the same: a family's, and "session:".
+struct WriteBuffer::Prefix {
+  uint64_t first;
+  uint64_t second;
+
+  static Prefix of(std::string_view key) {
+    if (key.size() >= sizeof(Prefix)) return {load_be64(key.data()), load_be64(key.data() + 8)};
+    char padded[sizeof(Prefix)] = {};
+    std::memcpy(padded, key.data(), key.size());
+    return {load_be64(padded), load_be64(padded + 8)};
+  }
+  auto operator<=>(const Prefix& other) const = default;
+};
+
 // An entry as the list orders them.
 struct WriteBuffer::Place {
-  uint64_t prefix;
+  Prefix prefix;
   Entry* entry;
 
   bool operator<(const Place& other) const {
     return prefix != other.prefix ? prefix < other.prefix : entry->key() < other.entry->key();
   }
-  bool comes_before(std::string_view key, uint64_t key_prefix) const {
+  bool comes_before(std::string_view key, const Prefix& key_prefix) const {
     return prefix != key_prefix ? prefix < key_prefix : entry->key() < key;
   }
 };
@@ -72,12 +79,14 @@ struct WriteBuffer::Node : Place {
   Node* next(int level) { return links()[level].load(std::memory_order_acquire); }
 };
 
-WriteBuffer::WriteBuffer(size_t expected_bytes)
-    : private_(expected_bytes == 0), random_(0x9e3779b97f4a7c15ULL) {
+WriteBuffer::WriteBuffer(size_t expected_bytes, Linker linker)
+    : private_(expected_bytes == 0),
+      writer_links_at_(linker == Linker::kThread ? kLateAtKeys : kLinkAtKeys),
+      random_(0x9e3779b97f4a7c15ULL) {
   static_assert(alignof(Entry) == 8 && alignof(Node) == 8 && alignof(Version) == 8, "as the arena aligns");
   if (!make_index(std::clamp(std::bit_ceil(expected_bytes / kBytesPerBucket), kMinBuckets, kMaxBuckets)))
     throw std::bad_alloc();
-  head_ = new_node({0, nullptr}, kMaxHeight);
+  head_ = new_node({{}, nullptr}, kMaxHeight);
 }
 
 void WriteBuffer::reset() {
@@ -94,7 +103,7 @@ void WriteBuffer::reset() {
   height_.store(1, std::memory_order_relaxed);
   keys_.store(0, std::memory_order_relaxed);
   linked_.store(0, std::memory_order_relaxed);
-  head_ = new_node({0, nullptr}, kMaxHeight);
+  head_ = new_node({{}, nullptr}, kMaxHeight);
   note_used_bytes();
 }
 
@@ -149,12 +158,19 @@ WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
 
 void WriteBuffer::leave_unlinked(Entry* entry) {
   add_unlinked(entry);
-  if (keys() - linked_.load(std::memory_order_relaxed) < kLinkAtKeys) return;
-  if (std::unique_lock lock(link_mutex_, std::try_to_lock); lock.owns_lock()) {
-    try {
-      link_all_locked();
-    } catch (const std::bad_alloc&) {  // whoever needs the list will try again
-    }
+  if (unlinked_keys() >= writer_links_at_) try_to_link();
+}
+
+void WriteBuffer::link_if_many() const {
+  if (unlinked_keys() >= kLinkAtKeys) try_to_link();
+}
+
+void WriteBuffer::try_to_link() const {
+  const std::unique_lock lock(link_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  try {
+    link_all_locked();
+  } catch (const std::bad_alloc&) {  // whoever needs the list will try again
   }
 }
 
@@ -200,9 +216,9 @@ std::vector<WriteBuffer::Place> WriteBuffer::take_unlinked() const {
   std::vector<Place> places;
   Entry* first = unlinked_.exchange(nullptr, std::memory_order_acquire);
   try {
-    places.reserve(keys() - linked_.load(std::memory_order_relaxed));
+    places.reserve(unlinked_keys());
     for (Entry* entry = first; entry != nullptr; entry = entry->next_unlinked)
-      places.push_back({prefix_of(entry->key()), entry});
+      places.push_back({Prefix::of(entry->key()), entry});
   } catch (const std::bad_alloc&) {
     while (first != nullptr) add_unlinked(std::exchange(first, first->next_unlinked));
     throw;
@@ -276,7 +292,7 @@ const WriteBuffer::Version* WriteBuffer::version_at(const Entry& entry, uint64_t
 }
 
 WriteBuffer::Node* WriteBuffer::find_at_or_after(std::string_view key) const {
-  const uint64_t prefix = prefix_of(key);
+  const Prefix prefix = Prefix::of(key);
   Node* at = head_;
   Node* known_after = nullptr;  // no need to compare with it again one level down
   for (int level = height_.load(std::memory_order_relaxed) - 1;; --level) {
@@ -291,7 +307,7 @@ WriteBuffer::Node* WriteBuffer::find_at_or_after(std::string_view key) const {
 }
 
 WriteBuffer::Node* WriteBuffer::find_last_before(std::string_view key) const {
-  const uint64_t prefix = prefix_of(key);
+  const Prefix prefix = Prefix::of(key);
   Node* at = head_;
   for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; --level) {
     for (Node* next = at->next(level); next != nullptr && next->comes_before(key, prefix);
@@ -367,7 +383,7 @@ WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view 
     sample.keys.clear();
     Node* at = head_;
     for (int upper = height_.load(std::memory_order_relaxed) - 1; upper >= level; --upper) {
-      for (Node* next = at->next(upper); next != nullptr && next->comes_before(from, prefix_of(from));
+      for (Node* next = at->next(upper); next != nullptr && next->comes_before(from, Prefix::of(from));
            next = at->next(upper))
         at = next;
     }

@@ -12,7 +12,8 @@
 //
 // insert() leaves a new key out of the list: a commit would spend a third of its time searching there, and gets have
 // no use for it. Such keys are linked later, sorted, each search going on from where the one before ended: by an iterator
-// that is first moved, by sample(), and by the writer when kLinkAtKeys have come.
+// that is first moved, by sample(), and when kLinkAtKeys have come by a thread that looks in now and then (link_if_many()),
+// or by the writer if there is none, or if it is late.
 //
 // A transaction keeps its own writes in a private buffer. Its index is small and grows, so that it costs little to
 // reset; and its iterators link at every seek, so that they see what has been written since.
@@ -26,8 +27,8 @@
 //    above keys_, which counts at least what its sequence covers, finds all of that in the list.
 //
 // Who waits: find(), never. An iterator's first move may wait for a thread that is linking, be it the writer, but
-// only for work that it would have to do itself, and that kLinkAtKeys bounds: 3 ms, where a key takes 0.2 us.
-// The writer does not wait even then.
+// only for work that it would have to do itself, and that kLinkAtKeys bounds: 3 ms, where a key takes 0.2 us; four times that
+// where a thread that should have linked is late. The writer does not wait even then.
 
 #pragma once
 
@@ -59,8 +60,11 @@ class WriteBuffer {
 
   struct Entry;  // a key and its versions
 
+  // Whether there is a thread that calls link_if_many() every now and then.
+  enum class Linker { kWriter, kThread };
+
   // `expected_bytes` sizes the hash index; 0 makes a private buffer.
-  explicit WriteBuffer(size_t expected_bytes);
+  explicit WriteBuffer(size_t expected_bytes, Linker linker = Linker::kWriter);
   WriteBuffer(const WriteBuffer&) = delete;
   WriteBuffer& operator=(const WriteBuffer&) = delete;
 
@@ -92,6 +96,8 @@ class WriteBuffer {
   };
   Sample sample(std::string_view from, std::string_view to, uint64_t sequence) const;
 
+  void link_if_many() const;
+
   size_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
   size_t keys() const { return keys_.load(std::memory_order_relaxed); }
   bool empty() const { return keys() == 0; }
@@ -102,7 +108,9 @@ class WriteBuffer {
   static constexpr int kMaxHeight = 12;  // a quarter go one higher: good for 4^12 keys
   // More would make it hardly any cheaper, and iterators wait for longer.
   static constexpr size_t kLinkAtKeys = 16 << 10;
+  static constexpr size_t kLateAtKeys = 4 * kLinkAtKeys;
 
+  struct Prefix;
   struct Place;
   struct Node;
 
@@ -118,6 +126,8 @@ class WriteBuffer {
 
   // The list and what is not in it yet change under a const reader's hands, too.
   void leave_unlinked(Entry* entry);
+  size_t unlinked_keys() const { return keys() - linked_.load(std::memory_order_relaxed); }
+  void try_to_link() const;
   void add_unlinked(Entry* entry) const;
   void link_all() const;
   void link_all_locked() const;
@@ -131,6 +141,7 @@ class WriteBuffer {
   Node* find_last() const;
 
   const bool private_;
+  const size_t writer_links_at_;
   Arena entries_;
   size_t bucket_mask_ = 0;
   std::unique_ptr<std::atomic<uint64_t>[]> buckets_;

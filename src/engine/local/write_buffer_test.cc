@@ -49,9 +49,10 @@ TEST_P(WriteBufferTest, ReaderSeesTheNewestVersionAtItsSequence) {
 }
 
 TEST_P(WriteBufferTest, KeysThatShareTheirFirstBytesKeepTheirOrder) {
-  const std::vector<std::string> sorted = {
-      "",          std::string(1, '\0'), std::string(9, '\0'), "12345678",
-      "12345678a", "12345678ab",         "12345679",           "\xff\xff"};
+  const std::vector<std::string> sorted = {"",          std::string(1, '\0'), std::string(9, '\0'),
+                                           "12345678",  "1234567890123456",   "1234567890123456a",
+                                           "12345678a", "12345678ab",         "12345679",
+                                           "\xff\xff"};
   for (size_t i = 0; i < sorted.size(); ++i) buffer_.insert(sorted[(i * 3) % sorted.size()], i + 1, "v");
   EXPECT_EQ(keys_at(buffer_, kAll), sorted);
 }
@@ -240,11 +241,12 @@ TEST(WriteBufferThreadTest, ReadersSeeEverythingUpToThePublishedSequence) {
   EXPECT_FALSE(failed);
 }
 
-// Readers and the writer link at the same time, and each reader finds all that its sequence covers.
+// Readers, the writer and a thread that is there for it link at the same time, and each reader finds all that its sequence
+// covers.
 TEST(WriteBufferThreadTest, IteratorsAreCompleteWhoeverLinks) {
-  WriteBuffer buffer(1 << 20);
+  WriteBuffer buffer(1 << 20, WriteBuffer::Linker::kThread);
   std::atomic<uint64_t> published{0};
-  constexpr uint64_t kLast = 60000;
+  constexpr uint64_t kLast = 100000;
   const auto key_of = [](uint64_t i) { return std::to_string(i * 7919 % 1000003); };
   std::vector<std::thread> readers;
   std::atomic<bool> failed{false};
@@ -258,6 +260,9 @@ TEST(WriteBufferThreadTest, IteratorsAreCompleteWhoeverLinks) {
       }
     });
   }
+  readers.emplace_back([&] {
+    while (published.load() < kLast) buffer.link_if_many();
+  });
   for (uint64_t sequence = 1; sequence <= kLast; ++sequence) {
     buffer.insert(key_of(sequence), sequence, "value");
     published.store(sequence, std::memory_order_release);
