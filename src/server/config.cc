@@ -476,7 +476,7 @@ Status read_line(const std::string& path, const std::string& where, std::span<co
     return status;
   }
   if (const Refused* refused = find_refused(name)) {
-    if (joined(values) == refused->harmless) return {};
+    if (same_word(joined(values), refused->harmless)) return {};
     return {StatusCode::kInvalidArgument, where + ": " + name + ": " + std::string(refused->why)};
   }
   const Setting* setting = find_setting(name);

@@ -16,6 +16,7 @@ namespace lapse::server {
 namespace {
 
 constexpr size_t kKeptInputBytes = 64 << 10;            // an empty buffer larger than this is given back
+constexpr size_t kRunAtOnceBytes = 64 << 10;            // in a turn, of what has piled up: others wait
 constexpr size_t kUnauthenticatedBulkBytes = 16 << 10;  // what a stranger may make the server hold
 constexpr size_t kUnauthenticatedArguments = 10;
 
@@ -85,17 +86,17 @@ void Server::take_in(Session* session, std::string_view bytes) {
   const bool is_new = session->input.empty();
   size_t done = 0;
   if (is_new) {
-    done = run_commands(session, bytes);
+    done = run_commands(session, bytes, bytes.size());
     session->input.append(bytes.substr(done));
   } else {
     session->input.append(bytes);
-    done = run_commands(session, session->input);
-    session->input.erase(0, done);
+    done = run_commands(session, session->input.unread(), kRunAtOnceBytes);
+    session->input.remove(done);
   }
   if (is_new || done > 0) session->input_began_at_ms = now_ms();
   if (session->input.empty()) {
     session->parser.release();
-    if (session->input.capacity() > kKeptInputBytes) std::string().swap(session->input);
+    if (session->input.capacity() > kKeptInputBytes) session->input = Input();
   }
   if (session->input.size() > static_cast<size_t>(config_.query_buffer_limit)) {
     ++statistics_.clients_over_query_limit;
@@ -104,12 +105,12 @@ void Server::take_in(Session* session, std::string_view bytes) {
   if (session->held) drop_if_over_output_limit(session);
 }
 
-// Returns how many of the bytes are done with.
-size_t Server::run_commands(Session* session, std::string_view bytes) {
+// Begins no command behind `most` bytes. Returns how many of the bytes are done with.
+size_t Server::run_commands(Session* session, std::string_view bytes, size_t most) {
   using Outcome = resp::RequestParser::Outcome;
   size_t done = 0;
   while (!session->closing && done < bytes.size()) {
-    if (must_hold(*session)) {
+    if (must_hold(*session) || done >= most) {
       session->held = true;
       return done;
     }

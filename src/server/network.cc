@@ -413,9 +413,11 @@ bool Network::over_output_limit(Socket* socket) {
 bool Network::is_idle(const Session& session, const Socket& socket) const {
   const int64_t resting_ms = server_->now_ms() - std::max(session.active_at_ms, socket.sent_at_ms);
   if (session.closing) return resting_ms > kLingerMs;
-  // Commands that are held are as good as half a command: the client must get on with it.
+  // Commands that wait behind replies are as good as half a command: the client must get on with it, and take them.
   const int64_t patience_seconds = server_->config().half_command_timeout_seconds;
-  if (session.held && patience_seconds > 0 && resting_ms > patience_seconds * 1000) return true;
+  if (session.held && session.output.pending_bytes() > 0 && patience_seconds > 0 &&
+      server_->now_ms() - socket.sent_at_ms > patience_seconds * 1000)
+    return true;
   return server_->has_timed_out(session);
 }
 

@@ -12,6 +12,7 @@
 
 #include "lapse/lifetime.h"
 #include "resp/request_parser.h"
+#include "server/input.h"
 #include "server/output.h"
 
 namespace lapse::server {
@@ -83,15 +84,16 @@ struct Session {
   std::set<std::string, std::less<>> patterns;
   size_t subscribed_bytes = 0;  // that both take
 
-  std::string input;              // received and not executed yet
+  Input input;
   int64_t input_began_at_ms = 0;  // when the command began that it begins with
   resp::RequestParser parser;
   Output output;
 
-  bool closing = false;     // nothing more is read; closed when its output has gone
-  bool gone = false;        // closed at once, output or not
-  bool waits = false;       // has a whole command that CLIENT PAUSE keeps back
-  bool held = false;        // so many replies wait to be sent that its next commands wait behind them
+  bool closing = false;  // nothing more is read; closed when its output has gone
+  bool gone = false;     // closed at once, output or not
+  bool waits = false;    // has a whole command that CLIENT PAUSE keeps back
+  bool held =
+      false;  // so much has piled up, of replies or of commands, that its next commands wait for another turn
   bool has_output = false;  // is in the server's list of those that were written to in this turn
 
   bool subscribed() const { return !channels.empty() || !patterns.empty(); }

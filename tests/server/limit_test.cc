@@ -143,6 +143,21 @@ TEST(Limits, AClientThatReadsGetsMoreThanTheLimitInOneGo) {
   EXPECT_EQ("(nil)", client.receive());
 }
 
+TEST(Limits, CommandsThatHavePiledUpAreRunAPortionATurn) {
+  TestServer server;
+  TestClient client(server);
+  constexpr int kPings = 100'000;
+  std::string pings = "NG\r\n";
+  for (int i = 1; i < kPings; ++i) pings += "PING\r\n";
+  server.together([&] { client.send("PI"); });  // so that the rest has something to pile up behind
+  server.together([&] { client.send(pings); });
+  EXPECT_TRUE(client.session()->held);
+  EXPECT_GT(client.session()->input.size(), pings.size() / 2);
+  EXPECT_EQ(std::vector<std::string>(kPings, "PONG"), client.receive_all());
+  EXPECT_FALSE(client.session()->held);
+  EXPECT_TRUE(client.session()->input.empty());
+}
+
 TEST(Limits, AClientThatDoesNotReadIsHeldBack) {
   TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
   TestClient client(server);

@@ -30,11 +30,16 @@ class JournalRecoveryTest : public testing::Test {
                          .chain = chain_,
                          .synced_sequence = synced,
                          .clean = false};
-    std::string bytes = header.encode() + header.encode();
-    bytes.resize(kJournalRecordsOffset);
-    files_.push_back({"journal" + std::to_string(next_file_ - 1), std::move(bytes), header, {}});
+    files_.push_back({"journal" + std::to_string(next_file_ - 1), "", header, {}});
+    write_headers(&files_.back(), header);
     ++next_file_;
     return files_.back();
+  }
+
+  static void write_headers(BuiltFile* file, const JournalHeader& header) {
+    const std::string bytes = header.encode();
+    if (file->bytes.size() < kJournalRecordsOffset) file->bytes.resize(kJournalRecordsOffset);
+    for (size_t copy : {0, 1}) file->bytes.replace(copy * kJournalHeaderStride, bytes.size(), bytes);
   }
 
   void add_record(uint64_t synced, size_t value_bytes = 20) {
@@ -52,9 +57,7 @@ class JournalRecoveryTest : public testing::Test {
   void close_cleanly(BuiltFile* file) {
     file->header.clean = true;
     file->header.synced_sequence = sequence_;
-    const std::string header = file->header.encode();
-    file->bytes.replace(0, header.size(), header);
-    file->bytes.replace(kJournalHeaderCopyBytes, header.size(), header);
+    write_headers(file, file->header);
   }
 
   static void flip(BuiltFile* file, size_t offset) {
@@ -193,13 +196,15 @@ TEST_F(JournalRecoveryTest, FlipInOneHeaderCopyIsMadeGoodByTheOther) {
   add_record(0);
   close_cleanly(&files_[0]);
   const std::string whole = files_[0].bytes;
-  for (size_t offset = 0; offset < 2 * kJournalHeaderCopyBytes; ++offset) {
-    files_[0].bytes = whole;
-    flip(&files_[0], offset);
-    const ReplayEnd end = replay();
-    ASSERT_TRUE(status_.ok()) << status_.to_string();
-    ASSERT_TRUE(end.damage.ok());
-    ASSERT_EQ(end.last_sequence, 1U);
+  for (size_t copy : {0, 1}) {
+    for (size_t offset = 0; offset < kJournalHeaderCopyBytes; ++offset) {
+      files_[0].bytes = whole;
+      flip(&files_[0], copy * kJournalHeaderStride + offset);
+      const ReplayEnd end = replay();
+      ASSERT_TRUE(status_.ok()) << status_.to_string();
+      ASSERT_TRUE(end.damage.ok());
+      ASSERT_EQ(end.last_sequence, 1U);
+    }
   }
 }
 
@@ -229,9 +234,7 @@ TEST_F(JournalRecoveryTest, OldRecordsOfAReusedFileNeverStand) {
   for (int i = 0; i < 3; ++i) add_record(0);
   JournalHeader reused = files_[0].header;
   reused.salt ^= 1;
-  const std::string header = reused.encode();
-  files_[0].bytes.replace(0, header.size(), header);
-  files_[0].bytes.replace(kJournalHeaderCopyBytes, header.size(), header);
+  write_headers(&files_[0], reused);
   EXPECT_EQ(replay().last_sequence, 0U);
 }
 
@@ -255,8 +258,8 @@ TEST_F(JournalRecoveryTest, OfTwoFilesWithOneNumberTheOneWithRecordsCounts) {
   files_[0].header.file_number = 1;
   files_[1].header.file_number = 1;
   for (BuiltFile& file : files_) {
-    file.bytes = file.header.encode() + file.header.encode();
-    file.bytes.resize(kJournalRecordsOffset);
+    file.bytes.clear();
+    write_headers(&file, file.header);
   }
   add_record(0);
   EXPECT_EQ(replay().last_sequence, 1U);
