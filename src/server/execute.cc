@@ -96,7 +96,7 @@ void Server::take_in(Session* session, std::string_view bytes) {
   if (is_new || done > 0) session->input_began_at_ms = now_ms();
   if (session->input.empty()) {
     session->parser.release();
-    if (session->input.capacity() > kKeptInputBytes) session->input = Input();
+    if (session->input.capacity() > kKeptInputBytes) session->input.release();
   }
   if (session->input.size() > static_cast<size_t>(config_.query_buffer_limit)) {
     ++statistics_.clients_over_query_limit;

@@ -23,6 +23,10 @@ class Input {
     bytes_.erase(0, done_);
     done_ = 0;
   }
+  void release() {
+    std::string().swap(bytes_);
+    done_ = 0;
+  }
 
  private:
   std::string bytes_;

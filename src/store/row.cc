@@ -171,7 +171,7 @@ Result<std::optional<uint64_t>> read_number(const engine::Reader& reader, std::s
 
 std::string encode_time(const StoredTime& time) {
   std::string bytes = encode_number(static_cast<uint64_t>(time.latest_date_ms));
-  if (time.clock_ms < time.latest_date_ms) bytes += encode_number(static_cast<uint64_t>(time.clock_ms));
+  if (time.clock_ms != time.latest_date_ms) bytes += encode_number(static_cast<uint64_t>(time.clock_ms));
   return bytes;
 }
 

@@ -73,7 +73,7 @@ std::string encode_number(uint64_t number);
 // Nothing if there is no such row. kCorrupt if it is damaged.
 Result<std::optional<uint64_t>> read_number(const engine::Reader& reader, std::string_view key);
 
-// The store's time row: the latest date, BE64; and behind it what the clock said, BE64, if that was earlier. Dates never
+// The store's time row: the latest date, BE64; and behind it what the clock said, BE64, if that is another time. Dates never
 // go back, clocks may: one that was a year ahead for a minute must not be a year ahead again after each open.
 struct StoredTime {
   int64_t latest_date_ms = 0;

@@ -160,7 +160,7 @@ Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) 
 
 void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                                int64_t now_ms) {
-  if (options_.read_only) return;
+  if (options_.read_only || state_->clock_in_doubt()) return;
   try {
     remove_in_batches(family, keys, now_ms);
   } catch (const std::bad_alloc&) {  // destructors call this, and the keys are hidden in any case

@@ -163,7 +163,7 @@ class AutoScope final : public Scope {
 
 class SnapshotScope final : public Scope {
  public:
-  // `latest_ms`: a commit of that date is in the snapshot.
+  // `latest_ms`: the date of the latest commit when it was taken.
   SnapshotScope(const Scope& store, std::unique_ptr<engine::Snapshot> snapshot, int64_t now_ms,
                 int64_t latest_ms)
       : Scope(store.shared_engine(), store.shared_state(), store.options()),

@@ -121,7 +121,7 @@ Status WriteTransaction::store_time() {
   const int64_t clock_ms = now_ms_ < state_->stored_clock_ms.load() ? state_->now_ms() : now_ms_;
   const bool dates = wrote_revision_ && written_at_ms_ > state_->stored_date_ms.load();
   if (!dates && !state_->clock_is_worth_storing(clock_ms)) return {};
-  stores_time_ = {.latest_date_ms = std::max(written_at_ms_, clock_ms), .clock_ms = clock_ms};
+  stores_time_ = {.latest_date_ms = written_at_ms_, .clock_ms = clock_ms};
   return put(kTimeKey, encode_time(*stores_time_));
 }
 

@@ -158,11 +158,13 @@ class TreeEnvironment {
 
   // Writes a page as it is, and syncs. Not through LMDB, which writes only what has changed.
   Status write_again(uint64_t offset, std::string_view page) const {
-    File file = File::adopt(fd(), path_);
-    Status status = file.write(offset, page);
-    if (status.ok()) status = file.sync();
-    file.abandon();  // it stays LMDB's
-    return status;
+    struct Borrowed {  // it stays LMDB's, whatever happens
+      File file;
+      ~Borrowed() { file.abandon(); }
+    };
+    const Borrowed borrowed{File::adopt(fd(), path_)};
+    LAPSE_TRY(borrowed.file.write(offset, page));
+    return borrowed.file.sync();
   }
 
   Status error(std::string_view what, int code) const { return lmdb_status(path_, what, code); }
@@ -671,8 +673,8 @@ Status Tree::advance() {
   MDB_txn* begun = nullptr;
   const int code = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &begun);
   if (code == MDB_READERS_FULL)  // which may pass
-    return {StatusCode::kNoSpace, path_ + ": snapshots hold " + std::to_string(kMaxReaders) +
-                                      " old states of the store, and there is no room for more"};
+    return {StatusCode::kNoSpace,
+            path_ + ": snapshots hold more old states of the store than there is room for"};
   if (code != 0) return environment_->error("cannot begin to read", code);
   std::unique_ptr<MDB_txn, decltype(&mdb_txn_abort)> pin(begun, mdb_txn_abort);
   const auto make = [&]() -> Result<std::shared_ptr<const Generation>> {
