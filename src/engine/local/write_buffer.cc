@@ -4,7 +4,6 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <compare>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -57,7 +56,10 @@ struct WriteBuffer::Prefix {
     std::memcpy(padded, key.data(), key.size());
     return {load_be64(padded), load_be64(padded + 8)};
   }
-  auto operator<=>(const Prefix& other) const = default;
+  bool operator==(const Prefix& other) const { return first == other.first && second == other.second; }
+  bool operator<(const Prefix& other) const {
+    return first != other.first ? first < other.first : second < other.second;
+  }
 };
 
 // An entry as the list orders them.
