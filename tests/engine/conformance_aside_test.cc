@@ -82,6 +82,36 @@ TEST_P(AsideConformance, KeysThatAreExpectedAreReadAsEver) {
             }));
 }
 
+// Whatever has been found ahead of time, each reader sees its own moment.
+TEST_P(AsideConformance, WhatWasExpectedIsReadAsOfTheReadersMoment) {
+  Map contents;
+  for (int i = 0; i < 40; ++i) contents[numbered(i)] = "old";
+  put_all(*engine_, contents);
+  must(engine_->checkpoint());
+  std::vector<std::string> keys;
+  for (int i = 0; i < 60; ++i) keys.push_back(numbered(i));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const auto before = must(engine_->snapshot());
+  before->expect(views);
+  for (int i = 0; i < 60; i += 2) put(*engine_, numbered(i), "new");
+  for (int i = 1; i < 40; i += 4) erase(*engine_, numbered(i));
+  must(engine_->checkpoint());
+  Map later = contents;
+  for (int i = 0; i < 60; i += 2) later[numbered(i)] = "new";
+  for (int i = 1; i < 40; i += 4) later.erase(numbered(i));
+  const auto after = must(engine_->snapshot());
+  EXPECT_TRUE(holds(*after, later));
+  EXPECT_TRUE(holds(*before, contents));
+  after->expect(views);
+  before->expect(views);
+  EXPECT_TRUE(holds(*after, later));
+  EXPECT_TRUE(holds(*before, contents));
+  for (const std::string& key : keys) {  // the absent ones, too
+    EXPECT_EQ(later.contains(key), must(after->get(key)).has_value()) << key;
+    EXPECT_EQ(contents.contains(key), must(before->get(key)).has_value()) << key;
+  }
+}
+
 TEST_P(AsideConformance, FewEntriesAreEstimatedExactly) {
   for (int i = 0; i < 100; ++i) put(*engine_, numbered(i), "value");
   erase(*engine_, numbered(50));

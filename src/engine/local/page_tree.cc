@@ -4,6 +4,7 @@
 #include <cassert>
 #include <string>
 
+#include "base/prefetch.h"
 #include "base/try.h"
 #include "engine/local/page_reading.h"
 
@@ -38,19 +39,10 @@ Result<std::optional<std::string_view>> PageTree::get(std::string_view key) cons
 
 // --- Many searches at once -----------------------------------------------------------------------
 
-namespace {
-
-constexpr size_t kLineBytes = 64;
-
-void prefetch(const char* from, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(from + at);
-}
-
-}  // namespace
-
 // What it looks at in one step it has asked for in the one before.
 struct PageTree::Search {
   std::string_view key;
+  Found* found = nullptr;
   uint64_t number = kNoPage;
   const char* page = nullptr;  // null: its header has yet to come
   unsigned level = 0;
@@ -60,7 +52,7 @@ struct PageTree::Search {
   void enter(const PageTree& tree, uint64_t child) {
     number = child;
     page = nullptr;
-    prefetch(tree.map_ + child * tree.page_bytes_, 2 * kLineBytes);  // a leaf's slots as well
+    prefetch(tree.map_ + child * tree.page_bytes_, 128);  // a leaf's slots as well
   }
 
   // False if it has come to an end, be it the page where get() will find that something is wrong.
@@ -77,7 +69,7 @@ struct PageTree::Search {
       if (node == nullptr) return false;
       const int order = compare_bytes(key_of(node), key);
       if (leaf && order == 0) {
-        prefetch(value_bytes_at(node), 2 * kLineBytes);
+        take_value(tree, node);
         return false;
       }
       (order <= 0 ? low : high) = order <= 0 ? middle + 1 : middle;
@@ -86,31 +78,42 @@ struct PageTree::Search {
       prefetch(page + slot_of(page, (low + high) / 2), 1);
       return true;
     }
-    const char* node = leaf ? nullptr : tree.node_at(page, low - 1);
+    if (leaf) {
+      found->known = true;
+      return false;
+    }
+    const char* node = tree.node_at(page, low - 1);
     if (node == nullptr || !tree.in_file(child_of(node))) return false;
     ++level;
     enter(tree, child_of(node));
     return true;
   }
+
+  void take_value(const PageTree& tree, const char* node) const {
+    prefetch(value_bytes_at(node), 128);
+    std::string_view value;
+    if (node_flags_of(node) != 0 || !tree.value_of(node, page, &value)) return;
+    *found = {true, value};
+  }
 };
 
-void PageTree::expect(std::span<const std::string_view> keys) const {
+void PageTree::find_together(std::span<const std::string_view> keys, Found* found) const {
+  assert(keys.size() <= kTogether);
   if (!in_file(root_.page)) return;
-  Search searches[kExpectedTogether];
-  for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kExpectedTogether))) {
-    size_t going_on = 0;
-    for (const std::string_view key : keys.first(std::min(keys.size(), kExpectedTogether))) {
-      Search& search = searches[going_on++];
-      search = Search{.key = key};
-      search.enter(*this, root_.page);
-    }
-    while (going_on > 0) {
-      for (size_t i = 0; i < going_on;) {
-        if (searches[i].step(*this)) {
-          ++i;
-        } else {
-          searches[i] = searches[--going_on];
-        }
+  Search searches[kTogether];
+  size_t going_on = 0;
+  for (const std::string_view key : keys) {
+    Search& search = searches[going_on];
+    search.key = key;
+    search.found = &found[going_on++];
+    search.enter(*this, root_.page);
+  }
+  while (going_on > 0) {
+    for (size_t i = 0; i < going_on;) {
+      if (searches[i].step(*this)) {
+        ++i;
+      } else {
+        searches[i] = searches[--going_on];
       }
     }
   }

@@ -51,11 +51,15 @@ class PageTree {
   // The value, or nothing if the key is absent. kCorrupt: a page on the way is damaged.
   Result<std::optional<std::string_view>> get(std::string_view key) const;
 
-  // A hint: get() will come for these keys soon. A search waits for memory at each step; here the searches for all keys
-  // take their steps in turns, so that they wait together.
-  void expect(std::span<const std::string_view> keys) const;
-  // So many at a time: about what a processor can be waiting for.
-  static constexpr size_t kExpectedTogether = 16;
+  // get() for many keys. A search waits for memory at each step; here the searches for all keys take their steps in turns,
+  // so that they wait together.
+  struct Found {
+    bool known = false;  // not if something is wrong, or the value is a long one: then get() has to see to it
+    std::optional<std::string_view> value;
+  };
+  // REQUIRES: at most kTogether keys, and room for what is found of each.
+  void find_together(std::span<const std::string_view> keys, Found* found) const;
+  static constexpr size_t kTogether = 16;  // about what a processor can be waiting for
 
   const TreeRoot& root() const { return root_; }
   uint64_t entries() const { return root_.entries; }

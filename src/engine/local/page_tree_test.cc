@@ -73,6 +73,29 @@ TEST_F(PageTreeTest, GetAgreesWithTheModel) {
   }
 }
 
+TEST_F(PageTreeTest, SearchesTogetherFindWhatGetFinds) {
+  fill(&file_, 1);
+  make_image();
+  const PageTree tree(image_->data(), meta_);
+  Random random(3);
+  size_t known = 0;
+  constexpr int kRounds = 2000;
+  for (int i = 0; i < kRounds; ++i) {
+    std::vector<std::string> keys;
+    for (size_t left = random() % (PageTree::kTogether + 1); left > 0; --left)
+      keys.push_back(some_key(file_.model(), &random, 24));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    PageTree::Found found[PageTree::kTogether];
+    tree.find_together(views, found);
+    for (size_t k = 0; k < keys.size(); ++k) {
+      if (!found[k].known) continue;
+      ++known;
+      ASSERT_EQ(*tree.get(keys[k]), found[k].value) << keys[k];
+    }
+  }
+  EXPECT_GT(known, kRounds * PageTree::kTogether / 4);  // all but long values
+}
+
 // Drives a PageCursor and liblmdb's cursor over the live map side by side.
 TEST_F(PageTreeTest, CursorMovesAsLiblmdbDoes) {
   fill(&file_, 4);

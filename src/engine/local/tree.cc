@@ -6,10 +6,12 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "base/test_hooks.h"
 #include "base/try.h"
+#include "engine/local/expected_rows.h"
 #include "engine/local/tree_rows.h"
 #include "lapse/process.h"
 
@@ -97,6 +99,15 @@ Status Tree::check_kind(const std::string& path) {
     return {StatusCode::kInvalidArgument, path + ": not a Lapse store"};
   return {};
 }
+
+namespace {
+
+uint64_t next_generation_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
 
 // LMDB's environment and our mapping of its file.
 class TreeEnvironment {
@@ -187,7 +198,8 @@ class TreeEnvironment {
 
 Generation::Generation(std::shared_ptr<TreeEnvironment> environment, std::shared_ptr<const void> map,
                        MDB_txn* pin, const PageTree& pages, const TreeMeta& pages_meta, const StoreMeta& meta)
-    : environment_(std::move(environment)),
+    : number_(next_generation_number()),
+      environment_(std::move(environment)),
       map_(std::move(map)),
       pin_(pin),
       pages_(pages),
@@ -203,10 +215,16 @@ Status Generation::with_path(Status status) const {
   return {status.code(), environment_->path() + ": " + std::string(status.message())};
 }
 
+Result<std::optional<std::string_view>> Generation::get_row(std::string_view row_key) const {
+  if (const std::optional<std::string_view>* row = ExpectedRows::of_thread().find(number_, row_key))
+    return *row;
+  return pages_.get(row_key);
+}
+
 Result<std::optional<std::string_view>> Generation::get(std::string_view key, bool verify_checksum) const {
   RowPath path(key);
   while (true) {
-    Result<std::optional<std::string_view>> row = pages_.get(path.row_key());
+    Result<std::optional<std::string_view>> row = get_row(path.row_key());
     if (!row.ok()) return with_path(row.status());
     if (!row->has_value()) return row;
     if (!path.at_fork()) {
@@ -222,16 +240,21 @@ Result<std::optional<std::string_view>> Generation::get(std::string_view key, bo
 
 // Of a long key, only as far as its first fork.
 void Generation::expect(std::span<const std::string_view> keys) const {
-  constexpr size_t kMost = PageTree::kExpectedTogether;
+  constexpr size_t kMost = PageTree::kTogether;
+  ExpectedRows& expected = ExpectedRows::of_thread();
   for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kMost))) {
     std::optional<RowPath> paths[kMost];
     std::string_view row_keys[kMost];
+    PageTree::Found found[kMost];
     size_t count = 0;
     for (const std::string_view key : keys.first(std::min(keys.size(), kMost))) {
       row_keys[count] = paths[count].emplace(key).row_key();
       ++count;
     }
-    pages_.expect({row_keys, count});
+    pages_.find_together({row_keys, count}, found);
+    for (size_t i = 0; i < count; ++i) {
+      if (found[i].known) expected.remember(number_, row_keys[i], found[i].value);
+    }
   }
 }
 

@@ -69,6 +69,9 @@ class Generation {
   Status with_path(Status status) const;
 
  private:
+  Result<std::optional<std::string_view>> get_row(std::string_view row_key) const;
+
+  const uint64_t number_;  // of all generations of the process, only this one has it
   const std::shared_ptr<TreeEnvironment> environment_;
   const std::shared_ptr<const void> map_;
   MDB_txn* const pin_;
