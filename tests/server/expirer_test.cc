@@ -253,6 +253,7 @@ TEST_F(ExpiryOnDisk, AFullDiskDelaysExpiryAndReadsGoOn) {
   for (size_t i = 0; i < kKeys; ++i)
     client_("SET " + std::string(1'000, 'k') + std::to_string(i) + " x PX 2000");
   client_("SET other value");
+  client_("SET filler x");
   {
     const FullDisk full;
     for (const size_t bytes : {1UL << 20, 64UL << 10, 4UL << 10}) {
