@@ -247,7 +247,7 @@ void Core::freeze() {
   // What needs memory comes first: a drain whose buffer is not frozen would drain nothing, and call it done.
   const auto linker = has_background_.load(std::memory_order_relaxed) ? WriteBuffer::Linker::kThread
                                                                       : WriteBuffer::Linker::kWriter;
-  auto fresh = std::make_shared<WriteBuffer>(options_.buffer_bytes, linker);
+  auto fresh = std::make_shared<WriteBuffer>(options_.buffer_bytes, linker, now->active->was_iterated());
   publish({fresh, now->active, now->generation});
   active_ = std::move(fresh);
   drain_ = Drain();

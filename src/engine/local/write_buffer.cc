@@ -10,6 +10,7 @@
 
 #include "base/checksum.h"
 #include "base/coding.h"
+#include "base/prefetch.h"
 
 namespace lapse::engine {
 
@@ -37,11 +38,7 @@ struct WriteBuffer::Entry {
 
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_bytes}; }
   // The first version stands behind the key.
-  void prefetch() const {
-    constexpr size_t kLineBytes = 64;
-    const char* at = reinterpret_cast<const char*>(this);
-    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(at + line * kLineBytes);
-  }
+  void prefetch() const { lapse::prefetch(this, 256); }
 };
 
 // The first bytes of a key, as numbers that order as they do: most comparisons end here, without a look at the key itself.
@@ -81,9 +78,10 @@ struct WriteBuffer::Node : Place {
   Node* next(int level) { return links()[level].load(std::memory_order_acquire); }
 };
 
-WriteBuffer::WriteBuffer(size_t expected_bytes, Linker linker)
+WriteBuffer::WriteBuffer(size_t expected_bytes, Linker linker, bool iterated)
     : private_(expected_bytes == 0),
-      writer_links_at_(linker == Linker::kThread ? kLateAtKeys : kLinkAtKeys),
+      linker_(linker),
+      expects_iterators_(iterated),
       random_(0x9e3779b97f4a7c15ULL) {
   static_assert(alignof(Entry) == 8 && alignof(Node) == 8 && alignof(Version) == 8, "as the arena aligns");
   if (!make_index(std::clamp(std::bit_ceil(expected_bytes / kBytesPerBucket), kMinBuckets, kMaxBuckets)))
@@ -160,11 +158,17 @@ WriteBuffer::Entry* WriteBuffer::insert(std::string_view key, uint64_t sequence,
 
 void WriteBuffer::leave_unlinked(Entry* entry) {
   add_unlinked(entry);
-  if (unlinked_keys() >= writer_links_at_) try_to_link();
+  if (unlinked_keys() >= writer_links_at()) try_to_link();
+}
+
+// Without a thread the writer is made to wait for what it links, so it links a little at a time.
+size_t WriteBuffer::writer_links_at() const {
+  if (linker_ == Linker::kWriter) return kLinkAtKeys;
+  return is_iterated() ? 4 * kLinkAtKeys : 2 * kOrderAtKeys;
 }
 
 void WriteBuffer::link_if_many() const {
-  if (unlinked_keys() >= kLinkAtKeys) try_to_link();
+  if (unlinked_keys() >= (is_iterated() ? kLinkAtKeys : kOrderAtKeys)) try_to_link();
 }
 
 void WriteBuffer::try_to_link() const {
@@ -178,6 +182,7 @@ void WriteBuffer::try_to_link() const {
 
 // Sees to it that every key inserted before the call is in the list.
 void WriteBuffer::link_all() const {
+  was_iterated_.store(true, std::memory_order_relaxed);
   if (linked_.load(std::memory_order_acquire) >= keys()) return;
   std::lock_guard lock(link_mutex_);
   link_all_locked();

@@ -12,8 +12,9 @@
 //
 // insert() leaves a new key out of the list: a commit would spend a third of its time searching there, and gets have
 // no use for it. Such keys are linked later, sorted, each search going on from where the one before ended: by an iterator
-// that is first moved, by sample(), and when kLinkAtKeys have come by a thread that looks in now and then (link_if_many()),
-// or by the writer if there is none, or if it is late.
+// that is first moved, by sample(), and when enough of them have come by a thread that looks in now and then
+// (link_if_many()), or by the writer if there is none, or if it is late. What is enough: the more at once, the cheaper, and the
+// longer an iterator may have to wait; so kLinkAtKeys where keys are iterated over, kOrderAtKeys where that has not been seen.
 //
 // A transaction keeps its own writes in a private buffer. Its index is small and grows, so that it costs little to
 // reset; and its iterators link at every seek, so that they see what has been written since.
@@ -27,8 +28,9 @@
 //    above keys_, which counts at least what its sequence covers, finds all of that in the list.
 //
 // Who waits: find(), never. An iterator's first move may wait for a thread that is linking, be it the writer, but
-// only for work that it would have to do itself, and that kLinkAtKeys bounds: 3 ms, where a key takes 0.2 us; four times that
-// where a thread that should have linked is late. The writer does not wait even then.
+// only for work that it would have to do itself, and that is bounded: by kLinkAtKeys, 3 ms where a key takes 0.2 us; or, if
+// it is the first for long, by kOrderAtKeys, some 40 ms; by twice or four times that where a thread that should have linked is
+// late. The writer does not wait even then.
 
 #pragma once
 
@@ -63,8 +65,8 @@ class WriteBuffer {
   // Whether there is a thread that calls link_if_many() every now and then.
   enum class Linker { kWriter, kThread };
 
-  // `expected_bytes` sizes the hash index; 0 makes a private buffer.
-  explicit WriteBuffer(size_t expected_bytes, Linker linker = Linker::kWriter);
+  // `expected_bytes` sizes the hash index; 0 makes a private buffer. `iterated`: iterators are likely to come.
+  explicit WriteBuffer(size_t expected_bytes, Linker linker = Linker::kWriter, bool iterated = true);
   WriteBuffer(const WriteBuffer&) = delete;
   WriteBuffer& operator=(const WriteBuffer&) = delete;
 
@@ -97,6 +99,8 @@ class WriteBuffer {
   Sample sample(std::string_view from, std::string_view to, uint64_t sequence) const;
 
   void link_if_many() const;
+  // Whether its keys have been asked for in order.
+  bool was_iterated() const { return was_iterated_.load(std::memory_order_relaxed); }
 
   size_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
   size_t keys() const { return keys_.load(std::memory_order_relaxed); }
@@ -108,7 +112,7 @@ class WriteBuffer {
   static constexpr int kMaxHeight = 12;  // a quarter go one higher: good for 4^12 keys
   // More would make it hardly any cheaper, and iterators wait for longer.
   static constexpr size_t kLinkAtKeys = 16 << 10;
-  static constexpr size_t kLateAtKeys = 4 * kLinkAtKeys;
+  static constexpr size_t kOrderAtKeys = 256 << 10;
 
   struct Prefix;
   struct Place;
@@ -127,6 +131,8 @@ class WriteBuffer {
   // The list and what is not in it yet change under a const reader's hands, too.
   void leave_unlinked(Entry* entry);
   size_t unlinked_keys() const { return keys() - linked_.load(std::memory_order_relaxed); }
+  bool is_iterated() const { return expects_iterators_ || was_iterated(); }
+  size_t writer_links_at() const;
   void try_to_link() const;
   void add_unlinked(Entry* entry) const;
   void link_all() const;
@@ -141,7 +147,8 @@ class WriteBuffer {
   Node* find_last() const;
 
   const bool private_;
-  const size_t writer_links_at_;
+  const Linker linker_;
+  const bool expects_iterators_;
   Arena entries_;
   size_t bucket_mask_ = 0;
   std::unique_ptr<std::atomic<uint64_t>[]> buckets_;
@@ -149,7 +156,8 @@ class WriteBuffer {
   std::atomic<size_t> keys_{0};
 
   mutable std::atomic<Entry*> unlinked_{nullptr};  // the newest; each leads to the one before it
-  mutable std::mutex link_mutex_;                  // guards the changing side of what follows
+  mutable std::atomic<bool> was_iterated_{false};
+  mutable std::mutex link_mutex_;  // guards the changing side of what follows
   mutable std::atomic<size_t> linked_{0};
   mutable Arena nodes_;
   mutable std::atomic<int> height_{1};

@@ -165,6 +165,22 @@ TEST_P(WriteBufferTest, ManyKeysAreLinkedInOrderWhicheverWayTheyCame) {
   EXPECT_FALSE(at.valid());
 }
 
+// Where nobody iterates, order is left until many have come; and whoever comes then finds it.
+TEST(WriteBufferOrderTest, IsCompleteWheneverItIsAskedForTheFirstTime) {
+  for (const uint64_t keys : {1'000U, 100'000U, 300'000U}) {
+    WriteBuffer buffer(1 << 20, WriteBuffer::Linker::kThread, /*iterated=*/false);
+    for (uint64_t i = 0; i < keys; ++i) {
+      buffer.insert(std::to_string(i * 7919 % keys), i + 1, "v");
+      if (i % 1000 == 0) buffer.link_if_many();
+    }
+    EXPECT_FALSE(buffer.was_iterated());
+    const std::vector<std::string> found = keys_at(buffer, kAll);
+    EXPECT_EQ(keys, found.size());
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
+    EXPECT_TRUE(buffer.was_iterated());
+  }
+}
+
 TEST(WriteBufferUndoTest, UndoBringsBackWhatWasThere) {
   WriteBuffer buffer(0);
   buffer.insert("key", 1, "first");
