@@ -152,6 +152,7 @@ class Server {
   Status open_store(Clock* clock);
 
   size_t run_commands(Session* session, std::string_view bytes, size_t most);
+  size_t look_ahead(const Session& session, std::string_view bytes);
   bool must_wait(const Session& session, std::span<const std::string_view> arguments) const;
   void take_in(Session* session, std::string_view bytes);
   void execute(Session* session, std::span<const std::string_view> arguments);
