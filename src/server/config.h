@@ -40,7 +40,7 @@ struct Config {
   bool protected_mode = true;
   int64_t databases = 16;
   Durability durability = Durability::kNormal;
-  int64_t buffer_bytes = 64 << 20;
+  int64_t buffer_bytes = 128 << 20;
 
   int64_t max_clients = 10'000;
   int64_t timeout_seconds = 0;                // of an idle client; 0: none
