@@ -69,10 +69,10 @@ Row row_of(SyncLevel level, const Measured& measured, int pipeline) {
       Unit::kOpsPerSecond};
 }
 
-// As many as take about as long whatever the pipeline; of synced writes, fewer.
+// As many as take some seconds, whatever the pipeline.
 uint64_t requests_of(const ServerScale& scale, SyncLevel level, const Measured& measured, int pipeline) {
   const uint64_t requests = scale.requests / measured.share;
-  if (level == SyncLevel::kAlways) return requests / (pipeline == 1 ? 20 : 5);
+  if (level == SyncLevel::kAlways && pipeline > 1) return requests / 2;
   return pipeline == 1 ? requests / 5 : requests;
 }
 
@@ -124,7 +124,7 @@ class LevelRun {
     servers_[store] = std::move(server);
   }
 
-  // In a server for those who are short of it: Lapse with a buffer of 16 MB instead of 64.
+  // In a server for those who are short of it: Lapse with a buffer of 16 MB instead of 128.
   void measure_memory(const std::string& store) {
     const Stopwatch watch;
     const std::vector<std::string> options =

@@ -19,7 +19,7 @@ namespace lapse::engine {
 class ExpectedRows {
  public:
   static ExpectedRows& of_thread() {
-    thread_local ExpectedRows rows;
+    static constinit thread_local ExpectedRows rows;
     return rows;
   }
 
@@ -49,7 +49,7 @@ class ExpectedRows {
     uint64_t tree = kNoTree;
     std::optional<std::string_view> row;
     size_t key_bytes = 0;
-    char key[kMostKeyBytes];
+    char key[kMostKeyBytes] = {};
   };
 
   // By the key's last bytes, in which keys differ most.
