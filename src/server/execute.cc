@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/try.h"
-#include "resp/glance.h"
 #include "server/absent.h"
 #include "server/command_table.h"
 #include "server/server.h"
@@ -131,39 +130,12 @@ size_t Server::run_commands(Session* session, std::string_view bytes, size_t mos
         return done;
       }
       const bool is_last = done + session->parser.consumed() == bytes.size();
-      if (done >= seen && !is_last) {
-        seen = bytes.size();
-        (void)has_memory_for([&] { seen = done + look_ahead(*session, bytes.substr(done)); });
-      }
+      if (done >= seen && !is_last) seen = done + look_ahead(*session, bytes.substr(done));
       execute(session, arguments);
     }
     done += session->parser.consumed();
   }
   return session->closing ? bytes.size() : done;
-}
-
-// Tells the store the keys of the next commands: one search after the other would wait for memory, all together wait once.
-// Only a hint, so what is odd about the commands is left to those who run them. Returns how many bytes it has seen.
-size_t Server::look_ahead(const Session& session, std::string_view bytes) {
-  constexpr size_t kMostCommands = 16;
-  if (!session.authenticated || session.queue.open) return bytes.size();
-  std::string_view keys[kMostCommands];
-  size_t count = 0;
-  size_t seen = 0;
-  while (count < kMostCommands) {
-    const std::optional<resp::Glance> next = resp::glance(bytes.substr(seen));
-    if (!next) {
-      seen = bytes.size();
-      break;
-    }
-    seen += next->bytes;
-    const Command* command = find_command(next->name);
-    if (command != nullptr && command->keys.first == 1) keys[count++] = next->first_argument;
-  }
-  if (count < 2) return seen;
-  const Result<const Reader*> reader = turn_->read(session.db);
-  if (reader.ok()) (*reader)->expect({keys, count});
-  return seen;
 }
 
 resp::RequestParser::Limits Server::limits_of(const Session& session) const {

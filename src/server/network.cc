@@ -29,6 +29,8 @@ namespace lapse::server {
 namespace {
 
 constexpr int kEventsPerTurn = 1'024;
+constexpr size_t kScratchBytes =
+    4 * Network::kReadBytes;  // of several clients: what they send is run together
 constexpr int kTickMs =
     100;  // how often idle clients are looked for, and the longest that the turn's clock stands still
 constexpr int kBacklog = 511;
@@ -119,7 +121,9 @@ void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, 
 
 // ----------------------------------------------------------------------------------------- listening
 
-Network::Network(Server* server) : server_(server), scratch_(kReadBytes) {}
+Network::Network(Server* server) : server_(server), scratch_(kScratchBytes) {
+  arrivals_.reserve(kEventsPerTurn);  // so that read() needs no memory
+}
 
 Result<std::unique_ptr<Network>> Network::listen(Server* server) {
   std::unique_ptr<Network> network(new Network(server));
@@ -284,6 +288,7 @@ void Network::turn(int timeout_ms) {
       if (event.events & EPOLLOUT) write_more(socket->session);
     }
   }
+  run_arrivals();
   server_->end_turn();
   // What there is no memory for now, there may be after the next turn.
   (void)has_memory_for([&] { send_replies(); });
@@ -346,12 +351,21 @@ void Network::admit(int fd, std::string address) {
 }
 
 void Network::read(Socket* socket) {
-  const ssize_t got = recv(socket->fd, scratch_.data(), scratch_.size(), 0);
+  if (scratch_.size() - scratch_used_ < kReadBytes) run_arrivals();
+  char* at = scratch_.data() + scratch_used_;
+  const ssize_t got = recv(socket->fd, at, kReadBytes, 0);
   if (got > 0) {
-    server_->receive(socket->session, {scratch_.data(), static_cast<size_t>(got)});
+    arrivals_.push_back({socket->session, {at, static_cast<size_t>(got)}});
+    scratch_used_ += static_cast<size_t>(got);
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     server_->drop(socket->session);
   }
+}
+
+void Network::run_arrivals() {
+  server_->receive(arrivals_);
+  arrivals_.clear();
+  scratch_used_ = 0;
 }
 
 void Network::send_replies() {

@@ -61,6 +61,7 @@ class Network {
   void accept_all(Socket* listener);
   void admit(int fd, std::string address);
   void read(Socket* socket);
+  void run_arrivals();
   void write_more(Session* session);
   void flush(Socket* socket);
   void send_replies();
@@ -81,7 +82,9 @@ class Network {
   std::unordered_map<int, std::unique_ptr<Socket>> sockets_;
   std::unordered_map<const Session*, Socket*> by_session_;
   std::vector<Socket*> resting_;  // listeners that wait for a file descriptor to become free
-  std::vector<char> scratch_;
+  std::vector<char> scratch_;     // what has been read and not run yet
+  size_t scratch_used_ = 0;
+  std::vector<Server::Arrival> arrivals_;  // points into it
   int64_t next_check_ms_ = 0;
 };
 

@@ -74,6 +74,12 @@ class Server {
   // client that reads is never dropped for what it asked for in one go. When replies have left, it goes on with
   // receive(session, {}).
   void receive(Session* session, std::string_view bytes);
+  // The same for many at once, which is quicker.
+  struct Arrival {
+    Session* session;
+    std::string_view bytes;
+  };
+  void receive(std::span<const Arrival> arrivals);
   // Commits; settles every reply and notification of the turn.
   void end_turn();
   // For what the store does outside of transactions only: commits what the turn has done so far, and settles it. The turn
@@ -152,7 +158,9 @@ class Server {
   Status open_store(Clock* clock);
 
   size_t run_commands(Session* session, std::string_view bytes, size_t most);
+  void look_ahead(std::span<const Arrival> arrivals);
   size_t look_ahead(const Session& session, std::string_view bytes);
+  void expect(int db, std::span<const std::string_view> keys);
   bool must_wait(const Session& session, std::span<const std::string_view> arguments) const;
   void take_in(Session* session, std::string_view bytes);
   void execute(Session* session, std::span<const std::string_view> arguments);

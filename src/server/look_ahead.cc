@@ -1,0 +1,79 @@
+// Looking ahead: the store is told the keys of the next commands. One search after the other would wait for memory at each
+// step; all together wait once. That is only a hint, so whatever is odd about the commands is left to those who run them.
+
+#include <algorithm>
+#include <optional>
+
+#include "base/memory.h"
+#include "resp/glance.h"
+#include "server/command_table.h"
+#include "server/server.h"
+
+namespace lapse::server {
+
+namespace {
+
+constexpr size_t kLookAheadKeys = 16;
+
+// The key of a command that begins with one.
+std::optional<std::string_view> first_key(const resp::Glance& seen) {
+  const Command* command = find_command(seen.name);
+  if (command == nullptr || command->keys.first != 1) return std::nullopt;
+  return seen.first_argument;
+}
+
+bool runs_commands(const Session& session) { return session.authenticated && !session.queue.open; }
+
+}  // namespace
+
+void Server::receive(std::span<const Arrival> arrivals) {
+  while (!arrivals.empty()) {
+    const std::span<const Arrival> next = arrivals.first(std::min(arrivals.size(), kLookAheadKeys));
+    look_ahead(next);
+    for (const auto& [session, bytes] : next) receive(session, bytes);
+    arrivals = arrivals.subspan(next.size());
+  }
+}
+
+// Of clients that send one command each. What pipelines bring is looked at when they are run. REQUIRES: no more than
+// kLookAheadKeys
+void Server::look_ahead(std::span<const Arrival> arrivals) {
+  std::string_view keys[kLookAheadKeys];
+  size_t count = 0;
+  const int db = arrivals.front().session->db;
+  for (const auto& [session, bytes] : arrivals) {
+    if (session->db != db || !runs_commands(*session) || !session->input.empty()) continue;
+    const std::optional<resp::Glance> seen = resp::glance(bytes);
+    if (!seen || seen->bytes < bytes.size()) continue;
+    if (const auto key = first_key(*seen)) keys[count++] = *key;
+  }
+  expect(db, {keys, count});
+}
+
+// Of one client's commands. Returns how many bytes it has seen.
+size_t Server::look_ahead(const Session& session, std::string_view bytes) {
+  if (!runs_commands(session)) return bytes.size();
+  std::string_view keys[kLookAheadKeys];
+  size_t count = 0;
+  size_t done = 0;
+  while (count < kLookAheadKeys) {
+    const std::optional<resp::Glance> seen = resp::glance(bytes.substr(done));
+    if (!seen) {
+      done = bytes.size();
+      break;
+    }
+    done += seen->bytes;
+    if (const auto key = first_key(*seen)) keys[count++] = *key;
+  }
+  expect(session.db, {keys, count});
+  return done;
+}
+
+void Server::expect(int db, std::span<const std::string_view> keys) {
+  if (keys.size() < 2) return;
+  (void)has_memory_for([&] {
+    if (const Result<const Reader*> reader = turn_->read(db); reader.ok()) (*reader)->expect(keys);
+  });
+}
+
+}  // namespace lapse::server
