@@ -199,6 +199,10 @@ std::string to_string(py::handle object, const char* what) { return std::string(
 
 py::bytes to_bytes(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
+py::object bytes_or(const std::optional<std::string>& value, const py::object& otherwise) {
+  return value ? py::object(to_bytes(*value)) : otherwise;
+}
+
 Lifetime to_lifetime(py::handle ttl) {
   if (ttl.is_none()) return {};
   if (const auto ms = duration_ms(ttl, "ttl")) return milliseconds(*ms);
@@ -229,6 +233,10 @@ int64_t to_integer(py::handle number, const char* what, int64_t least, int64_t m
   if (beyond != 0 || value < least || value > most)
     wrong_value(number, what, std::to_string(least) + " to " + std::to_string(most) + " expected");
   return value;
+}
+
+uint64_t to_count(py::handle number, const char* what) {
+  return static_cast<uint64_t>(to_integer(number, what, 0));
 }
 
 bool to_flag(py::handle flag, const char* what) {

@@ -41,6 +41,7 @@ std::string to_string(pybind11::handle object, const char* what);
 bool can_be_bytes(pybind11::handle object);
 
 pybind11::bytes to_bytes(std::string_view bytes);
+pybind11::object bytes_or(const std::optional<std::string>& value, const pybind11::object& otherwise);
 
 // None: the family's default. Seconds (int, float) or timedelta: from now on, rounded up to milliseconds. datetime: until
 // then. KEEP and FOREVER: as they say.
@@ -57,6 +58,7 @@ int64_t to_moment_ms(pybind11::handle moment, const char* what);
 int64_t to_integer(pybind11::handle number, const char* what,
                    int64_t least = std::numeric_limits<int64_t>::min(),
                    int64_t most = std::numeric_limits<int64_t>::max());
+uint64_t to_count(pybind11::handle number, const char* what);
 bool to_flag(pybind11::handle flag, const char* what);
 std::string to_text(pybind11::handle text, const char* what);
 

@@ -16,6 +16,10 @@ void raise(const Status& status) {
 
 }  // namespace
 
+void no_such_key(py::handle key) {
+  throw StatusError(StatusCode::kNotFound, "there is no key " + std::string(py::repr(key)));
+}
+
 void translate_errors() {
   // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 wants it so
   py::register_local_exception_translator([](std::exception_ptr thrown) {

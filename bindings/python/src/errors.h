@@ -25,6 +25,9 @@ class StatusError final : public std::exception {
   std::string what_;
 };
 
+// Throws kNotFound.
+[[noreturn]] void no_such_key(pybind11::handle key);
+
 // Makes pybind11 raise lapse.Error and its kin for StatusError.
 void translate_errors();
 

@@ -15,10 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using StorePointer = std::shared_ptr<StoreHandle>;
 
-[[noreturn]] void no_such_key(py::handle key) {
-  throw StatusError(StatusCode::kNotFound, "there is no key " + std::string(py::repr(key)));
-}
-
 py::object none_if_never(int64_t ms) { return ms == kNever ? py::object(py::none()) : py::int_(ms); }
 
 const char* ending_name(Ending ending) {
@@ -48,10 +44,6 @@ template <typename T>
 py::object counted(Counters& counters, const std::optional<T>& found) {
   counters.add_get(found ? std::optional<std::string_view>(found->value) : std::nullopt);
   return found ? py::object(tuple_of(*found)) : py::none();
-}
-
-py::object bytes_or(const std::optional<std::string>& value, const py::object& otherwise) {
-  return value ? py::object(to_bytes(*value)) : otherwise;
 }
 
 // ------------------------------------------------------------------------------------------- reading
@@ -108,10 +100,6 @@ py::list history(ReaderHandle& self, const py::object& key) {
   for (const Revision& revision : self.read([&](const Reader& reader) { return reader.history(wanted); }))
     list.append(tuple_of(revision));
   return list;
-}
-
-uint64_t to_count(py::handle number, const char* what) {
-  return static_cast<uint64_t>(to_integer(number, what, 0));
 }
 
 py::list expiring(ReaderHandle& self, const py::object& start, const py::object& stop,

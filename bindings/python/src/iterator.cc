@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "convert.h"
+#include "gil.h"
 #include "handles.h"
 
 namespace lapse::python {
@@ -195,16 +196,6 @@ Self to_start(const Self& self, bool reverse) {
   return moved(self, [](IteratorHandle& iterator) { iterator.to_front(); });
 }
 
-// Without the GIL: an iterator that goes may remove expired keys that it has met.
-void release_without_gil(IteratorHandle* iterator) {
-  if (PyGILState_Check() == 0) {
-    delete iterator;
-    return;
-  }
-  const py::gil_scoped_release release;
-  delete iterator;
-}
-
 }  // namespace
 
 py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::handle from, py::handle to) {
@@ -217,7 +208,9 @@ py::object iterate(ReaderHandle& handle, bool reverse, py::handle prefix, py::ha
   Self made = handle.read_on([&](const Reader& reader, const Ground& ground) -> Result<Self> {
     Result<Iterator> iterator = reader.iterate(options);
     if (!iterator.ok()) return iterator.status();
-    Self self(::new IteratorHandle(store, ground, *std::move(iterator), reverse), release_without_gil);
+    // Without the GIL: an iterator that goes may remove expired keys that it has met.
+    Self self(::new IteratorHandle(store, ground, *std::move(iterator), reverse),
+              delete_without_gil<IteratorHandle>);
     store->add(self);
     Counters::add(store->counters().iterations);
     return self;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "gil.h"
 #include "lapse/process.h"
 
 namespace lapse::python {
@@ -32,16 +33,6 @@ bool keep_waiting(const std::atomic<bool>& closed) {
 // Kept for good: looking it up costs more than calling it. Not a static of the function that uses it: an import lets go of
 // the GIL, and a thread that then took it and waited for the static to be made would keep the import from going on.
 const pybind11::object* ask_for_task = nullptr;
-
-// The last handle to go closes the store, which syncs: not with the GIL.
-void release_without_gil(OpenStore* store) {
-  if (PyGILState_Check() == 0) {
-    delete store;
-    return;
-  }
-  const pybind11::gil_scoped_release release;
-  delete store;
-}
 
 // The stores that a thread has had transactions on. It ends with the thread.
 class UsedStores {
@@ -139,7 +130,9 @@ std::shared_ptr<OpenStore> OpenStore::open(const std::optional<std::string>& pat
   options.keep_waiting = [closed = flag.get()] { return keep_waiting(*closed); };
   Result<Store> store = path ? Store::open(*path, options) : Store::open_in_memory(options);
   if (!store.ok()) throw StatusError(store.status());
-  return {new OpenStore(*std::move(store), options.busy_timeout, std::move(flag)), release_without_gil};
+  // Without the GIL: the last handle to go closes the store, which syncs.
+  return {new OpenStore(*std::move(store), options.busy_timeout, std::move(flag)),
+          delete_without_gil<OpenStore>};
 }
 
 OpenStore::OpenStore(Store store, std::chrono::milliseconds busy_timeout, ClosedFlag closed)
