@@ -2,9 +2,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include "classes.h"
 #include "convert.h"
 #include "errors.h"
-#include "handles.h"
 #include "open_store.h"
 
 PYBIND11_MODULE(_lapse, module) {
@@ -14,5 +14,10 @@ PYBIND11_MODULE(_lapse, module) {
   lapse::python::find_running_task();
   lapse::python::define_lifetimes(module);
   lapse::python::define_iterator(module);
-  lapse::python::define_handles(module);
+  lapse::python::define_manual_clock(module);
+  lapse::python::define_reader(module);
+  lapse::python::define_keyspace(module);
+  lapse::python::define_store(module);
+  lapse::python::define_family(module);
+  lapse::python::define_snapshot(module);
 }

@@ -2,14 +2,24 @@
 // at each key; what it sees cannot change, so nobody can tell. Only over a transaction, whose writes it is to see, does
 // it go step by step.
 
-#include <deque>
-#include <mutex>
-#include <string>
-#include <type_traits>
+#include "iterator_handle.h"
 
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "classes.h"
 #include "convert.h"
+#include "errors.h"
 #include "gil.h"
-#include "handles.h"
+#include "handle_class.h"
+#include "open_store.h"
 
 namespace lapse::python {
 
