@@ -57,9 +57,7 @@ std::shared_ptr<FamilyHandle> family(StoreHandle& store, const py::object& calle
                  : mode == "create"                                            ? store.write_families(create)
                                     : store.write_families(find_or_create);
   auto handle = std::make_shared<FamilyHandle>(store.usable(), std::move(found));
-  if (mode == "either" && !policies.empty())
-    check_policies(name, policies,
-                   handle->read([](const Reader& reader) { return reader.family_options(); }));
+  if (mode == "either" && !policies.empty()) check_policies(name, policies, handle->family_options());
   return handle;
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "classes.h"
@@ -19,12 +20,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// What put() and its kin are asked to write.
+struct Write {
+  Write(py::handle of_key, py::handle of_value, py::handle of_ttl)
+      : key(of_key, "key"), value(of_value, "value"), lifetime(to_lifetime(of_ttl)) {}
+  size_t bytes() const { return key.size() + value.size(); }
+
+  Bytes key;
+  Bytes value;
+  Lifetime lifetime;
+};
+
 void put(KeyspaceHandle& self, const py::object& key, const py::object& value, const py::object& ttl) {
-  const Bytes name(key, "key");
-  const Bytes content(value, "value");
-  const Lifetime lifetime = to_lifetime(ttl);
-  self.write([&](Keyspace& keys) { return keys.put(name, content, lifetime); });
-  self.counters().add_put(name.size() + content.size());
+  const Write asked(key, value, ttl);
+  self.write([&](Keyspace& keys) { return keys.put(asked.key, asked.value, asked.lifetime); });
+  self.counters().add_put(asked.bytes());
 }
 
 // db[key] = value, and db[key, ttl] = value.
@@ -63,12 +73,10 @@ void put_many(KeyspaceHandle& self, const py::list& pairs, const py::object& ttl
 
 bool put_if_absent(KeyspaceHandle& self, const py::object& key, const py::object& value,
                    const py::object& ttl) {
-  const Bytes name(key, "key");
-  const Bytes content(value, "value");
-  const Lifetime lifetime = to_lifetime(ttl);
+  const Write asked(key, value, ttl);
   const bool written =
-      self.write([&](Keyspace& keys) { return keys.put_if_absent(name, content, lifetime); });
-  if (written) self.counters().add_put(name.size() + content.size());
+      self.write([&](Keyspace& keys) { return keys.put_if_absent(asked.key, asked.value, asked.lifetime); });
+  if (written) self.counters().add_put(asked.bytes());
   return written;
 }
 
@@ -81,20 +89,20 @@ bool on_expected(const py::object& expected, OfRevision of_revision, OfValue of_
 
 bool compare_and_set(KeyspaceHandle& self, const py::object& key, const py::object& expected,
                      const py::object& value, const py::object& ttl) {
-  const Bytes name(key, "key");
-  const Bytes content(value, "value");
-  const Lifetime lifetime = to_lifetime(ttl);
+  const Write asked(key, value, ttl);
   const bool written = on_expected(
       expected,
       [&](uint64_t revision) {
-        return self.write(
-            [&](Keyspace& keys) { return keys.compare_and_set_revision(name, revision, content, lifetime); });
+        return self.write([&](Keyspace& keys) {
+          return keys.compare_and_set_revision(asked.key, revision, asked.value, asked.lifetime);
+        });
       },
       [&](std::string_view before) {
-        return self.write(
-            [&](Keyspace& keys) { return keys.compare_and_set(name, before, content, lifetime); });
+        return self.write([&](Keyspace& keys) {
+          return keys.compare_and_set(asked.key, before, asked.value, asked.lifetime);
+        });
       });
-  if (written) self.counters().add_put(name.size() + content.size());
+  if (written) self.counters().add_put(asked.bytes());
   return written;
 }
 
@@ -145,10 +153,10 @@ py::object touch(KeyspaceHandle& self, const py::object& key, const py::object& 
     return entry;
   };
   const auto from_now = [&](Keyspace& keys) { return keys.touch(name, milliseconds(lifetime.ms())); };
-  const auto entry =
-      lifetime.kind() == Lifetime::Kind::kUntil ? self.write_together(until) : self.write(from_now);
-  self.counters().add_get(entry ? std::optional<std::string_view>(entry->value) : std::nullopt);
-  return entry ? py::object(to_bytes(entry->value)) : py::none();
+  auto entry = lifetime.kind() == Lifetime::Kind::kUntil ? self.write_together(until) : self.write(from_now);
+  const auto value = entry ? std::optional(std::move(entry->value)) : std::nullopt;
+  self.counters().add_get(value);
+  return bytes_or(value, py::none());
 }
 
 bool expire(KeyspaceHandle& self, const py::object& key, const py::object& ttl) {
@@ -181,16 +189,11 @@ bool restore(KeyspaceHandle& self, const py::object& key, const py::object& when
 }  // namespace
 
 void KeyspaceHandle::visit(const Visitor& visitor) {
-  if (const auto scope = store_->scope()) {
-    const Ground ground{scope, nullptr};
-    if (scope->transaction) {
-      family_ ? visitor(scope->transaction->in(*family_), ground) : visitor(*scope->transaction, ground);
-    } else {
-      family_ ? visitor(scope->snapshot->in(*family_), ground) : visitor(*scope->snapshot, ground);
-    }
-    return;
-  }
-  family_ ? visitor(*family_, {}) : visitor(store_->store(), {});
+  const auto scope = store_->scope();
+  if (!scope) return family_ ? visitor(*family_, {}) : visitor(store_->store(), {});
+  const Ground ground{scope, nullptr};
+  scope->transaction ? visit_in(*scope->transaction, family_, ground, visitor)
+                     : visit_in(*scope->snapshot, family_, ground, visitor);
 }
 
 void KeyspaceHandle::check_writable() const {
@@ -217,13 +220,11 @@ void define_keyspace(py::module_& module) {
            "Whether the key held exactly `expected`, and so has been removed.")
       .def("_get_and_set",
            [](KeyspaceHandle& self, const py::object& key, const py::object& value, const py::object& ttl) {
-             const Bytes name(key, "key");
-             const Bytes content(value, "value");
-             const Lifetime lifetime = to_lifetime(ttl);
-             const auto before =
-                 self.write([&](Keyspace& keys) { return keys.get_and_set(name, content, lifetime); });
+             const Write asked(key, value, ttl);
+             const auto before = self.write(
+                 [&](Keyspace& keys) { return keys.get_and_set(asked.key, asked.value, asked.lifetime); });
              self.counters().add_get(before);
-             self.counters().add_put(name.size() + content.size());
+             self.counters().add_put(asked.bytes());
              return bytes_or(before, py::none());
            })
       .def("_get_and_delete",

@@ -20,38 +20,30 @@ class KeyspaceHandle : public ReaderHandle {
   template <typename Call>
   auto write_together(Call call) {
     if (usable()->scope()) return write(call);
-    const py::gil_scoped_release release;
-    const Use use(*store_);
-    std::optional<decltype(call(std::declval<Keyspace&>()))> result;
-    const Status status = store_->store().update([&](Transaction& transaction) {
-      if (family_) {
-        Family family = transaction.in(*family_);
-        result.emplace(call(static_cast<Keyspace&>(family)));
-      } else {
-        result.emplace(call(static_cast<Keyspace&>(transaction)));
-      }
-      return result->status();
+    return use(*store_, [&] {
+      using Returned = decltype(call(std::declval<Keyspace&>()));
+      std::optional<Returned> result;
+      const Status status = store_->store().update([&](Transaction& transaction) {
+        result.emplace(call_in(transaction, call));
+        return result->status();
+      });
+      return status.ok() ? *std::move(result) : Returned(status);
     });
-    store_->take(status);
-    return store_->take(*std::move(result));
   }
 
   // Runs `call(Keyspace&)` without the GIL.
   template <typename Call>
   auto write(Call call) {
-    const auto store = usable();
-    check_joinable();
-    const py::gil_scoped_release release;
-    const Use use(*store);
-    if (const auto scope = store->scope()) {
-      check_writable();
-      if (!family_) return store->take(call(static_cast<Keyspace&>(*scope->transaction)));
-      Family family = scope->transaction->in(*family_);
-      return store->take(call(static_cast<Keyspace&>(family)));
-    }
-    if (!family_) return store->take(call(static_cast<Keyspace&>(store->store())));
-    Family family = *family_;  // a thread's own: a handle is only a reference
-    return store->take(call(static_cast<Keyspace&>(family)));
+    const auto store = joinable();
+    return use(*store, [&] {
+      if (const auto scope = store->scope()) {
+        check_writable();
+        return call_in(*scope->transaction, call);
+      }
+      if (!family_) return call(static_cast<Keyspace&>(store->store()));
+      Family family = *family_;  // a thread's own: a handle is only a reference
+      return call(static_cast<Keyspace&>(family));
+    });
   }
 
   // None: the default one.
@@ -65,6 +57,15 @@ class KeyspaceHandle : public ReaderHandle {
   void check_writable() const;  // that no read transaction is open
 
   const std::optional<Family> family_;
+
+ private:
+  // Runs `call(Keyspace&)` on this family in a transaction.
+  template <typename Call>
+  auto call_in(Transaction& transaction, Call& call) const {
+    if (!family_) return call(static_cast<Keyspace&>(transaction));
+    Family family = transaction.in(*family_);
+    return call(static_cast<Keyspace&>(family));
+  }
 };
 
 }  // namespace lapse::python

@@ -123,10 +123,20 @@ py::list expiring(ReaderHandle& self, const py::object& start, const py::object&
 
 }  // namespace
 
+FamilyOptions ReaderHandle::family_options() {
+  return read([](const Reader& reader) { return reader.family_options(); });
+}
+
 std::shared_ptr<OpenStore> ReaderHandle::usable() const {
   store_->check_open();
   if (closed_) throw StatusError(StatusCode::kUnavailable, "this handle has been closed");
   return store_;
+}
+
+std::shared_ptr<OpenStore> ReaderHandle::joinable() const {
+  auto store = usable();
+  check_joinable();
+  return store;
 }
 
 void define_reader(py::module_& module) {
@@ -188,11 +198,7 @@ void define_reader(py::module_& module) {
              const uint64_t count = to_count(buckets, "buckets");
              return self.read([&](const Reader& reader) { return reader.forecast(each, count); });
            })
-      .def("_policies",
-           [](ReaderHandle& self) {
-             return from_family_options(
-                 self.read([](const Reader& reader) { return reader.family_options(); }));
-           })
+      .def("_policies", [](ReaderHandle& self) { return from_family_options(self.family_options()); })
       .def("_name",
            [](ReaderHandle& self) {
              return self.read([](const Reader& reader) { return Result<std::string>(reader.family_name()); });

@@ -18,8 +18,8 @@ namespace py = pybind11;
 
 // What an iterator hangs on besides its store.
 struct Ground {
-  std::shared_ptr<ThreadScope> scope;        // a transaction's
-  std::shared_ptr<const Snapshot> snapshot;  // of a Snapshot handle, or of a read transaction
+  std::shared_ptr<ThreadScope> scope;        // of the thread's transaction, for writing or for reading only
+  std::shared_ptr<const Snapshot> snapshot;  // of a Snapshot handle
 };
 
 class ReaderHandle : public NeverWithoutInit {
@@ -29,19 +29,18 @@ class ReaderHandle : public NeverWithoutInit {
   // Runs `call(const Reader&, Ground)` without the GIL, and returns what is in its Result.
   template <typename Call>
   auto read_on(Call call) {
-    const auto store = usable();
-    check_joinable();
-    const py::gil_scoped_release release;
-    const Use use(*store);
-    using Returned = decltype(call(std::declval<const Reader&>(), std::declval<const Ground&>()));
-    std::optional<Returned> result;
-    visit([&](const Reader& reader, const Ground& ground) { result.emplace(call(reader, ground)); });
-    return store->take(*std::move(result));
+    const auto store = joinable();
+    return use(*store, [&] {
+      std::optional<decltype(call(std::declval<const Reader&>(), std::declval<const Ground&>()))> result;
+      visit([&](const Reader& reader, const Ground& ground) { result.emplace(call(reader, ground)); });
+      return *std::move(result);
+    });
   }
   template <typename Call>
   auto read(Call call) {
     return read_on([&](const Reader& reader, const Ground&) { return call(reader); });
   }
+  FamilyOptions family_options();
 
   // The store, if this handle may be used: not closed, not inherited.
   std::shared_ptr<OpenStore> usable() const;
@@ -55,6 +54,23 @@ class ReaderHandle : public NeverWithoutInit {
   virtual void visit(const Visitor& visitor) = 0;
   // Whether the running task may read or write in the transaction that visit() would join, if it would.
   virtual void check_joinable() const {}
+  // The store, if this handle may be used, and by the running task.
+  std::shared_ptr<OpenStore> joinable() const;
+
+  // Runs `work()` without the GIL, as a use of the store, and returns what is in its Result.
+  template <typename Work>
+  static auto use(OpenStore& store, Work work) {
+    const py::gil_scoped_release release;
+    const Use under_way(store);
+    return store.take(work());
+  }
+
+  // Shows the family, or without one the default one, of a transaction or of a snapshot.
+  template <typename Whole>
+  static void visit_in(Whole& whole, const std::optional<Family>& family, const Ground& ground,
+                       const Visitor& visitor) {
+    family ? visitor(whole.in(*family), ground) : visitor(whole, ground);
+  }
 
   std::shared_ptr<OpenStore> store_;
   bool closed_ = false;  // under the GIL

@@ -46,7 +46,7 @@ class SnapshotHandle final : public ReaderHandle, public Dependent {
 
 void SnapshotHandle::visit(const Visitor& visitor) {
   const Ground ground{nullptr, held()};
-  family_ ? visitor(ground.snapshot->in(*family_), ground) : visitor(*ground.snapshot, ground);
+  visit_in(*ground.snapshot, family_, ground, visitor);
 }
 
 std::shared_ptr<const Snapshot> SnapshotHandle::held() const {

@@ -27,9 +27,7 @@ StorePointer open(const std::optional<std::string>& path, const py::dict& given)
     const py::gil_scoped_release release;
     handle = std::make_shared<StoreHandle>(OpenStore::open(path, options));
   }
-  if (given.contains("policies"))
-    check_policies("default", given["policies"],
-                   handle->read([](const Reader& reader) { return reader.family_options(); }));
+  if (given.contains("policies")) check_policies("default", given["policies"], handle->family_options());
   return handle;
 }
 
@@ -42,8 +40,12 @@ iterators were made. `errors`: how many calls raised something other than NotFou
 
 constexpr uint64_t kPageBytes = 4096;  // what db_pages counts in, as in C
 
+StoreStats stats_now(StoreHandle& self) {
+  return self.whole([](Store& store) { return Result<StoreStats>(store.stats()); });
+}
+
 py::dict stats(StoreHandle& self) {
-  const StoreStats stats = self.whole([](Store& store) { return Result<StoreStats>(store.stats()); });
+  const StoreStats stats = stats_now(self);
   const Counters& counters = self.shared()->counters();
   py::dict dict;
   dict["puts"] = counters.puts.load();
@@ -179,11 +181,7 @@ void define_store(py::module_& module) {
           "Reads everything and checks it. CorruptError says what is wrong where.")
       .def("stats", stats, kAboutStats)
       .def(
-          "stats_reset",
-          [](StoreHandle& self) {
-            const StoreStats now = self.whole([](Store& store) { return Result<StoreStats>(store.stats()); });
-            self.counters().reset(now);
-          },
+          "stats_reset", [](StoreHandle& self) { self.counters().reset(stats_now(self)); },
           "Lets all that stats() counts begin at zero again; what it measures stays.")
       .def("_check_open", [](StoreHandle& self) { (void)self.usable(); })
       .def("_errmsg", [](StoreHandle& self) { return self.shared()->latest_error(); })

@@ -21,9 +21,7 @@ class StoreHandle final : public KeyspaceHandle {
   template <typename Call>
   auto whole(Call call) {
     const auto store = usable();
-    const py::gil_scoped_release release;
-    const Use use(*store);
-    return store->take(call(store->store()));
+    return use(*store, [&] { return call(store->store()); });
   }
   // The same, for what cannot be part of a transaction.
   template <typename Call>
@@ -37,12 +35,11 @@ class StoreHandle final : public KeyspaceHandle {
   // the GIL.
   template <typename Call>
   auto read_families(Call call) {
-    const auto store = usable();
-    check_joinable();
-    const py::gil_scoped_release release;
-    const Use use(*store);
-    const auto scope = store->scope();
-    return store->take(scope && scope->transaction ? call(*scope->transaction) : call(store->store()));
+    const auto store = joinable();
+    return use(*store, [&] {
+      const auto scope = store->scope();
+      return scope && scope->transaction ? call(*scope->transaction) : call(store->store());
+    });
   }
   template <typename Call>
   auto write_families(Call call) {
