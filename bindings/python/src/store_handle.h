@@ -43,6 +43,7 @@ class StoreHandle final : public KeyspaceHandle {
   }
   template <typename Call>
   auto write_families(Call call) {
+    (void)joinable();  // before anything is asked that takes a mutex: this may be a forked child
     check_writable();
     return read_families(call);
   }

@@ -307,6 +307,15 @@ def test_a_child_in_a_transaction_of_its_parent_harms_nothing(tmp_path):
         db.integrity_check()
 
 
+def test_a_child_in_a_read_transaction_of_its_parent_is_told_of_the_fork_first(tmp_path):
+    with lapse.open(tmp_path / "a.db") as db:
+        db.create_column_family("f")
+        db.begin()
+        for call in (lambda: db.create_column_family("g"), lambda: db.drop_column_family("f")):
+            assert child_reports(call).startswith("UnavailableError: inherited over fork")
+        db.rollback()
+
+
 @pytest.mark.parametrize("kind", [lapse.open, lapse.KVStore])
 def test_a_child_leaves_the_blocks_of_its_parent_in_silence(tmp_path, kind):
     def leave(block, *raised):
