@@ -1,5 +1,7 @@
 // The cases that the issue asks for by name, and what a crash leaves of a lifetime.
 
+#include <stdexcept>
+
 #include "test_stores.h"
 
 namespace lapse {
@@ -299,6 +301,33 @@ TEST_F(Crashes, HistoryAndRevisionsAreAsBefore) {
   const Family past = must(store().family("past"));
   EXPECT_EQ("second[3000,4000)erased first[1000,2000)expired", history(past, "key"));
   EXPECT_EQ("second", get_at(past, "key", 3'500));
+}
+
+// A commit by an old reading leaves what the clock says, which is later than any date yet; then the clock goes back. The
+// last date is within the second in which the clock is not worth storing: it must be stored for its own sake.
+TEST_F(Crashes, NoDateIsLostWhenTheClockWentBackBehindWhatAnOldReadingLeft) {
+  constexpr int64_t kLastDate = kStart + 20'500;
+  options_.sweep_per_write = 0;  // what has expired is left to the iterator
+  ASSERT_EQ("done", before_crash([this](Store& store) {
+              Family past = must(store.create_family("past", {.history = HistoryPolicy{}}));
+              must(store.put("gone", "value", 1s));
+              clock_.set(kStart + 1'000);
+              {
+                const Iterator old = must(store.iterate());
+                clock_.set(kStart + 10'000);
+                must(store.put("other", "value"));
+                clock_.set(kStart + 30'000);
+              }
+              if (store.stats().expired_removed != 1) throw std::logic_error("the iterator removed nothing");
+              clock_.set(kStart + 20'000);
+              must(store.put("other", "again"));
+              clock_.set(kLastDate);
+              must(past.put("key", "before"));
+            }));
+  ASSERT_GT(kLastDate, clock_.now_ms()) << "behind it again, in this process";
+  Family past = must(store().family("past"));
+  must(past.put("key", "after"));
+  EXPECT_EQ("after[21500,) before[21500,21500)overwritten", history(past, "key"));
 }
 
 TEST_F(Crashes, TheChildOfAForkCannotUseTheParentsStore) {
