@@ -6,7 +6,7 @@ import socket
 import tempfile
 import unittest
 
-from serving import IMPATIENT, Client, Gone, request, serving, turns_of_a_resting_server
+from serving import IMPATIENT, Client, Gone, request, serving, turns_of_a_resting_server, until
 
 
 class Limits(unittest.TestCase):
@@ -78,6 +78,21 @@ class Limits(unittest.TestCase):
         while "\nconnected_clients:2" in other("INFO", "clients").decode():
             pass
         self.assertEqual("+PONG", other("PING"))
+
+    def test_a_client_that_takes_nothing_is_dropped_though_it_goes_on_sending(self):
+        server = self.serve("--client-output-buffer-limit", "normal", "40mb", "0", "0", "--half-command-timeout", "1")
+        other = self.client(server)
+        self.assertEqual("+OK", other("SET", "key", b"x" * 100_000))
+        deaf = self.client(server, receive_buffer=4096)
+        deaf.send(b"GET key\r\n" * 1000)
+
+        def goes_on_sending():
+            deaf.send(b"\r\n")  # little, so that it is not for the amount
+            self.assertEqual("+PONG", other("PING"))
+
+        with self.assertRaises(Gone):
+            until(goes_on_sending)
+        self.assertIn(b"\nclient_output_buffer_limit_disconnections:0\r", other("INFO", "stats"))
 
     def test_a_client_that_reads_may_ask_for_any_amount_in_one_go(self):
         server = self.serve("--client-output-buffer-limit", "normal", "10mb", "0", "0")
