@@ -107,7 +107,7 @@ TEST_F(NoMemory, CommitsThatDrainAreKeptIfAcknowledged) {
       });
 }
 
-TEST_F(NoMemory, ACheckpointThatFailsLosesNothing) {
+TEST_F(NoMemory, ACheckpointThatFailsLosesNothingAndLetsTheNextWriterIn) {
   open();
   starve(
       [&] {
@@ -118,7 +118,8 @@ TEST_F(NoMemory, ACheckpointThatFailsLosesNothing) {
           note(numbered(i), value, true);
         }
       },
-      [&] { (void)succeeds([&] { return engine_->checkpoint(); }); }, [] {});
+      [&] { (void)succeeds([&] { return engine_->checkpoint(); }); },
+      [&] { EXPECT_OK(put("goes on", "value")); });
 }
 
 TEST_F(NoMemory, CopiesAreWholeOrNotThere) {

@@ -428,16 +428,18 @@ Status Core::checkpoint() {
   LAPSE_TRY(check_usable());
   LAPSE_TRY(drain_frozen());  // before any writer has to wait for it
   LAPSE_TRY(begin_write(kForever));
-  Status status;
   uint64_t target = 0;
   {
+    struct Writing {
+      Core* core;
+      ~Writing() { core->end_write(); }  // also if memory runs out: the next writer would wait for ever
+    };
+    const Writing writing{this};
     std::lock_guard lock(commit_mutex_);
-    status = drain_until(drain_.target);
+    LAPSE_TRY(drain_until(drain_.target));
     target = appended_.load(std::memory_order_relaxed);
-    if (status.ok() && !active_->empty()) freeze();
+    if (!active_->empty()) freeze();
   }
-  end_write();
-  LAPSE_TRY(status);
   return drain_until(target);
 }
 
