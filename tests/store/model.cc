@@ -56,6 +56,23 @@ std::vector<Expiring> Family::expiring(int64_t from_ms, int64_t to_ms, int64_t n
   return all;
 }
 
+std::vector<uint64_t> Family::forecast(int64_t width_ms, size_t buckets, int64_t now_ms) const {
+  std::vector<uint64_t> counts;
+  for (size_t i = 0; i < buckets; ++i) {
+    const int64_t from_ms = now_ms + static_cast<int64_t>(i) * width_ms;
+    counts.push_back(expiring(from_ms, from_ms + width_ms, now_ms).size());
+  }
+  return counts;
+}
+
+int64_t Family::earliest_deadline_ms() const {
+  int64_t earliest_ms = kNever;
+  for (const auto& [key, state] : keys_) {
+    if (state.row) earliest_ms = std::min(earliest_ms, state.row->deadline_ms);
+  }
+  return earliest_ms;
+}
+
 size_t Family::stored_count() const {
   return static_cast<size_t>(std::count_if(keys_.begin(), keys_.end(),
                                            [](const auto& entry) { return entry.second.row.has_value(); }));

@@ -49,6 +49,9 @@ class Family {
   const Row* visible(const std::string& key, int64_t now_ms) const;  // null if there is none
   std::map<std::string, Row> all_visible(int64_t now_ms) const;
   std::vector<Expiring> expiring(int64_t from_ms, int64_t to_ms, int64_t now_ms) const;
+  // How many of them end in each of `buckets` stretches of `width_ms` from now on.
+  std::vector<uint64_t> forecast(int64_t width_ms, size_t buckets, int64_t now_ms) const;
+  int64_t earliest_deadline_ms() const;  // of what is stored, due or not
   size_t stored_count() const;
   int64_t latest_date_ms() const;  // of a revision
 

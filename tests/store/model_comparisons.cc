@@ -44,6 +44,8 @@ void ModelRun::compare(const std::string& name, const Reader& reader, const mode
     due += (due.empty() ? "" : " ") + abbreviate(each.key) + "@" + text(each.deadline_ms);
   }
   expect(name + ", expiring", due, expiring(reader));
+  expect(name + ", forecast", text(family.forecast(20, 5, now_ms)), answer(reader.forecast(20ms, 5)));
+  expect_not_too_late(name, family, reader);
   for (const std::string& key : key_pool()) {
     const std::string what = name + ", " + abbreviate(key);
     const model::Row* row = family.visible(key, now_ms);
@@ -55,13 +57,22 @@ void ModelRun::compare(const std::string& name, const Reader& reader, const mode
       expect(what + ", revision", text(revisions ? row->revision : 0), text(entry->revision));
       expect(what + ", written_at", text(revisions ? row->written_at_ms : 0), text(entry->written_at_ms));
     }
-    if (!family.options.history) continue;
-    std::string past;
-    for (const Revision& each : family.history(key, now_ms)) {
-      past += (past.empty() ? "" : " ") + to_string(each);
-    }
-    expect(what + ", history", past, history(reader, key));
+    if (family.options.history) compare_history(what, reader, family, key, now_ms);
   }
+}
+
+void ModelRun::compare_history(const std::string& what, const Reader& reader, const model::Family& family,
+                               const std::string& key, int64_t now_ms) {
+  std::string past;
+  for (const Revision& each : family.history(key, now_ms)) {
+    past += (past.empty() ? "" : " ") + to_string(each);
+    if (each.revision % 4 != static_cast<uint64_t>(steps_) / 4 % 4) continue;  // the others another time
+    const auto found = must(reader.get_revision(key, each.revision));
+    expect(what + ", revision " + text(each.revision), to_string(each), found ? to_string(*found) : "absent");
+  }
+  expect(what + ", history", past, history(reader, key));
+  expect(what + ", a revision to come", "absent",
+         must(reader.get_revision(key, last_revision_ + 2)) ? "there" : "absent");
 }
 
 void ModelRun::compare_past(const std::string& name, const Reader& reader, const model::Family& family,

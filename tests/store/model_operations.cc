@@ -213,6 +213,11 @@ void ModelRun::purge(const ModelOp& op) {
   const std::string removed = text(remove_due(to.family, limit, to.at));
   const PurgeResult result = must(to.keyspace.purge_expired({.limit = limit}));
   to.done("purge_expired", removed, text(result.removed));
+  // Or whoever purges when next_deadline() says would never come to rest.
+  if (!open_ && limit == std::numeric_limits<uint64_t>::max()) {
+    const int64_t next_ms = must(to.keyspace.next_deadline());
+    expect(to.name + ": next_deadline is in the future", "true", text(next_ms > to.at.now_ms));
+  }
 }
 
 void ModelRun::purge_all(const ModelOp&) {
@@ -258,7 +263,7 @@ void ModelRun::read_key(const ModelOp& op) {
   const std::string& key = key_of(op.key);
   const model::Row* row = to.family->visible(key, now_ms);
   const Value value = row ? Value(row->value) : Value();
-  switch (op.b % 6) {
+  switch (op.b % 7) {
     case 0: return to.done("get", text(value), answer(to.keyspace.get(key)));
     case 1: return to.done("exists", text(row != nullptr), answer(to.keyspace.exists(key)));
     case 2: {
@@ -283,7 +288,8 @@ void ModelRun::read_key(const ModelOp& op) {
       for (const Value& each : must(to.keyspace.multi_get(asked))) store += text(each);
       return to.done("multi_get", model, store);
     }
-    case 4:
+    case 4: expect_not_too_late(to.name, *to.family, to.keyspace); return to.done("next_deadline", "", "");
+    case 5:
       return to.done("count", text(uint64_t{to.family->all_visible(now_ms).size()}),
                      answer(to.keyspace.count()));
     default: {

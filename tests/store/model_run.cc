@@ -43,6 +43,7 @@ struct ModelKinds {
         {"checkpoint", &ModelRun::checkpoint, 1},
         {"compare_copy", &ModelRun::compare_copy, 1},
         {"verify", &ModelRun::verify, 1},
+        {"change_policies", &ModelRun::change_policies, 2},
     };
     return kinds;
   }
@@ -258,6 +259,19 @@ void ModelRun::make_family_anew(const ModelOp& op) {
   must(store_->create_family(name, options));
   expect("get in a dropped family", "NotFound", answer(dropped.get("a")));
   state_.at(name).clear();
+  catch_up(at);
+}
+
+void ModelRun::change_policies(const ModelOp& op) {
+  const std::string& name = family_of(op.family);
+  const FamilyOptions options = with_policies_of(op.a, state_.at(name).options);
+  if (open_) {
+    expect("set_family_options in a transaction", "Busy", answer(store_->set_family_options(name, options)));
+    return;
+  }
+  const model::Moment at = next_moment();
+  must(store_->set_family_options(name, options));
+  state_.at(name).options = options;
   catch_up(at);
 }
 

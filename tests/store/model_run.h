@@ -108,6 +108,7 @@ class ModelRun {
   void leap(const ModelOp& op);
   void go_back(const ModelOp& op);
   void make_family_anew(const ModelOp& op);
+  void change_policies(const ModelOp& op);
   void swap_families(const ModelOp& op);
   void reopen(const ModelOp& op);
   void checkpoint(const ModelOp& op);
@@ -118,6 +119,8 @@ class ModelRun {
   int64_t remembered_time();
   void compare_everything(int salt);
   void compare(const std::string& name, const Reader& reader, const model::Family& family, int64_t now_ms);
+  void compare_history(const std::string& what, const Reader& reader, const model::Family& family,
+                       const std::string& key, int64_t now_ms);
   void compare_past(const std::string& name, const Reader& reader, const model::Family& family,
                     int64_t now_ms, int salt);
 

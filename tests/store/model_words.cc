@@ -56,6 +56,14 @@ Lifetime lifetime_of(int number, int64_t now_ms) {
   }
 }
 
+FamilyOptions with_policies_of(int number, FamilyOptions options) {
+  constexpr std::chrono::milliseconds kTtls[] = {0ms, 0ms, 30ms, 300ms};
+  options.default_ttl = kTtls[number % 4];
+  options.max_ttl = 5 * kTtls[number / 4 % 4];
+  if (options.max_ttl != 0ms) options.default_ttl = std::min(options.default_ttl, options.max_ttl);
+  return options;
+}
+
 std::string text(bool value) { return value ? "true" : "false"; }
 std::string text(int64_t value) { return std::to_string(value); }
 std::string text(uint64_t value) { return std::to_string(value); }
@@ -63,6 +71,11 @@ std::string text(const std::optional<std::string>& value) {
   return value ? "'" + abbreviate(*value) + "'" : "nothing";
 }
 std::string text(const Increment& value) { return text(value.value) + (value.applied ? "" : " not applied"); }
+std::string text(const std::vector<uint64_t>& values) {
+  std::string all;
+  for (const uint64_t value : values) all += (all.empty() ? "" : " ") + text(value);
+  return all;
+}
 
 std::string answer(const Status& status) {
   return status.ok() ? "ok" : std::string(status_code_name(status.code()));
@@ -96,6 +109,12 @@ std::string walk(const Reader& reader, const IterateOptions& options, bool with_
 
 bool shows_revisions(const model::Family& family) {
   return family.options.revisions || family.options.history;
+}
+
+void expect_not_too_late(const std::string& name, const model::Family& family, const Reader& reader) {
+  const int64_t earliest_ms = family.earliest_deadline_ms();
+  const int64_t next_ms = must(reader.next_deadline());
+  expect(name + ", next_deadline", text(earliest_ms), text(next_ms <= earliest_ms ? earliest_ms : next_ms));
 }
 
 }  // namespace lapse

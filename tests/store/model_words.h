@@ -18,12 +18,15 @@ const std::string& key_of(int number);
 const std::string& family_of(int number);
 std::string value_of(int number);
 Lifetime lifetime_of(int number, int64_t now_ms);
+// The same options with other policies on lifetimes.
+FamilyOptions with_policies_of(int number, FamilyOptions options);
 
 std::string text(bool value);
 std::string text(int64_t value);
 std::string text(uint64_t value);
 std::string text(const std::optional<std::string>& value);
 std::string text(const Increment& value);
+std::string text(const std::vector<uint64_t>& values);
 
 // What a call answered: the value, or the name of the error.
 std::string answer(const Status& status);
@@ -45,5 +48,7 @@ std::string show_all(Iterator begin, Iterator end, bool with_revision) {
 // Everything that an iterator shows: "key=value@deadline#revision …".
 std::string walk(const Reader& reader, const IterateOptions& options, bool with_revision);
 bool shows_revisions(const model::Family& family);
+// Of next_deadline(), which may be too early.
+void expect_not_too_late(const std::string& name, const model::Family& family, const Reader& reader);
 
 }  // namespace lapse
