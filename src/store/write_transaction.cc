@@ -146,13 +146,15 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   if (!wrote_) return commit_engine(mode);
   LAPSE_TRY(store_time());
   LAPSE_TRY_ASSIGN(const std::vector<StoreState::Change> changes, collect_changes());
-  const int64_t latest_before_ms = std::exchange(state_->latest_written_at_ms, written_at_ms_);
+  const bool is_dated = savepoint().writes > 0;  // else all of it was rolled back, and there is no commit
+  const int64_t latest_before_ms = state_->latest_written_at_ms;
+  if (is_dated) state_->latest_written_at_ms = written_at_ms_;
   if (!changes.empty()) state_->begin_change();
   Result<uint64_t> sequence = commit_engine(mode);
   if (sequence.ok()) {
     state_->publish(changes, *sequence);
     state_->expired_removed.fetch_add(removed_expired_, std::memory_order_relaxed);
-    raise_to(&state_->latest_committed_ms, written_at_ms_);
+    if (is_dated) raise_to(&state_->latest_committed_ms, written_at_ms_);
     if (stores_time_) {
       raise_to(&state_->stored_date_ms, stores_time_->latest_date_ms);
       state_->stored_clock_ms = stores_time_->clock_ms;

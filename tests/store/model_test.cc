@@ -93,6 +93,15 @@ TEST_P(Model, AgreesWhereItOnceDidNot) {
       {{0, 5, 0, 404, 0}, {95, 0, 0, 0, 0}, {73, 0, 0, 0, 0}, {0, 5, 1, 0, 0}, {64, 5, 0, 3, 0}},
       // A clock that went back behind the last second before a reopen.
       {{95, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, {115, 0, 0, 0, 0}, {109, 0, 0, 1, 0}},
+      // A transaction of which nothing was left to commit, and which dated later ones by its reading all the same.
+      {{95, 0, 0, 0, 0},
+       {73, 0, 0, 0, 0},
+       {109, 0, 0, 1, 0},
+       {85, 0, 0, 0, 0},
+       {0, 0, 0, 0, 0},
+       {89, 0, 0, 0, 0},
+       {79, 0, 0, 0, 0},
+       {0, 1, 0, 0, 0}},
   };
   for (const auto& sequence : sequences) EXPECT_NO_THROW(run(sequence));
 }
