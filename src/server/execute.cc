@@ -130,7 +130,7 @@ size_t Server::run_commands(Session* session, std::string_view bytes, size_t mos
         return done;
       }
       const bool is_last = done + session->parser.consumed() == bytes.size();
-      if (done >= seen && !is_last) seen = done + look_ahead(*session, bytes.substr(done));
+      if (done >= seen && !is_last) seen = done + look_ahead(*session, bytes.substr(done, most - done));
       execute(session, arguments);
     }
     done += session->parser.consumed();

@@ -15,21 +15,25 @@ namespace {
 
 constexpr size_t kLookAheadKeys = 16;
 
-// The key of a command that begins with one.
+// The key of a command that begins with one. What cannot be a key is not worth a copy.
 std::optional<std::string_view> first_key(const resp::Glance& seen) {
+  const std::string_view argument = seen.first_argument;
+  if (argument.empty() || argument.size() > kMaxKeyBytes) return std::nullopt;
   const Command* command = find_command(seen.name);
   if (command == nullptr || command->keys.first != 1) return std::nullopt;
-  return seen.first_argument;
+  return argument;
 }
 
-bool runs_commands(const Session& session) { return session.authenticated && !session.queue.open; }
+bool runs_commands(const Session& session) {
+  return session.authenticated && !session.queue.open && !session.closing;
+}
 
 }  // namespace
 
 void Server::receive(std::span<const Arrival> arrivals) {
   while (!arrivals.empty()) {
     const std::span<const Arrival> next = arrivals.first(std::min(arrivals.size(), kLookAheadKeys));
-    look_ahead(next);
+    (void)has_memory_for([&] { look_ahead(next); });
     for (const auto& [session, bytes] : next) receive(session, bytes);
     arrivals = arrivals.subspan(next.size());
   }
@@ -50,7 +54,8 @@ void Server::look_ahead(std::span<const Arrival> arrivals) {
   expect(db, {keys, count});
 }
 
-// Of one client's commands. Returns how many bytes it has seen.
+// Of one client's commands: no more bytes than are about to be run, or those behind would be looked at again and again.
+// Returns how many it has seen.
 size_t Server::look_ahead(const Session& session, std::string_view bytes) {
   if (!runs_commands(session)) return bytes.size();
   std::string_view keys[kLookAheadKeys];

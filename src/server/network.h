@@ -1,7 +1,7 @@
 // Network: sockets around a Server. One thread, one epoll; one turn of the loop is one turn of the server:
 //
 //   wait for sockets, the next deadline or a signal
-//   read what each ready socket has, up to kReadBytes, and let the server run it
+//   read what each ready socket has, up to kReadBytes, and let the server run it, of several together
 //   commit, then send the replies
 //
 // So whatever arrived together shares a commit, and at durability full a sync. A socket that does not take its replies is
