@@ -1,8 +1,8 @@
 // ExpectedRows: what a thread has found in trees ahead of time (Reader::expect()), until its get() comes for it. So who
 // announces a key pays for one search, not for two.
 //
-// There is one for each thread, and it holds the last few rows only. A row is found again under the number of the tree that
-// it was found in, which is never given to another: what is remembered of a tree that has gone is never asked for.
+// A thread has one, and it holds the last few rows only. A row is found again under the number of the tree that it was found
+// in, which is never given to another: what is remembered of a tree that has gone is never asked for.
 
 #pragma once
 
@@ -12,20 +12,16 @@
 #include <optional>
 #include <string_view>
 
-#include "base/coding.h"
+#include "base/checksum.h"
 
 namespace lapse::engine {
 
 class ExpectedRows {
  public:
-  static ExpectedRows& of_thread() {
-    static constinit thread_local ExpectedRows rows;
-    return rows;
-  }
-
   // Without a row: there is none with this key. Long keys are not remembered.
   void remember(uint64_t tree, std::string_view key, std::optional<std::string_view> row) {
     if (key.size() > kMostKeyBytes) return;
+    newest_tree_ = tree;
     Place& place = places_[place_of(key)];
     place.tree = tree;
     place.row = row;
@@ -33,8 +29,9 @@ class ExpectedRows {
     std::memcpy(place.key, key.data(), key.size());
   }
 
-  // Null if it is not known.
+  // Null if it is not known. Only the tree that something was remembered of last is known at all.
   const std::optional<std::string_view>* find(uint64_t tree, std::string_view key) const {
+    if (tree != newest_tree_) return nullptr;  // of those who expect nothing, all
     const Place& place = places_[place_of(key)];
     const bool is_it = place.tree == tree && std::string_view(place.key, place.key_bytes) == key;
     return is_it ? &place.row : nullptr;
@@ -52,18 +49,9 @@ class ExpectedRows {
     char key[kMostKeyBytes] = {};
   };
 
-  // By the key's last bytes, in which keys differ most.
-  static size_t place_of(std::string_view key) {
-    uint64_t last = key.size();
-    if (key.size() >= sizeof last) {
-      last = load_le<uint64_t>(key.data() + key.size() - sizeof last);
-    } else {
-      std::memcpy(&last, key.data(), key.size());
-    }
-    return last * 0x9e3779b97f4a7c15ULL >> 57;
-  }
-  static_assert(kPlaces == 1 << (64 - 57));
+  static size_t place_of(std::string_view key) { return checksum(key, 0) % kPlaces; }
 
+  uint64_t newest_tree_ = kNoTree;
   Place places_[kPlaces];
 };
 

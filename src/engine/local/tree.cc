@@ -107,6 +107,9 @@ uint64_t next_generation_number() {
   return ++last;
 }
 
+// Here, beside the numbers that it goes by: where two copies of this library are in one process, each must have both.
+constinit thread_local ExpectedRows expected_rows;
+
 }  // namespace
 
 // LMDB's environment and our mapping of its file.
@@ -216,8 +219,7 @@ Status Generation::with_path(Status status) const {
 }
 
 Result<std::optional<std::string_view>> Generation::get_row(std::string_view row_key) const {
-  if (const std::optional<std::string_view>* row = ExpectedRows::of_thread().find(number_, row_key))
-    return *row;
+  if (const std::optional<std::string_view>* row = expected_rows.find(number_, row_key)) return *row;
   return pages_.get(row_key);
 }
 
@@ -241,7 +243,6 @@ Result<std::optional<std::string_view>> Generation::get(std::string_view key, bo
 // Of a long key, only as far as its first fork.
 void Generation::expect(std::span<const std::string_view> keys) const {
   constexpr size_t kMost = PageTree::kTogether;
-  ExpectedRows& expected = ExpectedRows::of_thread();
   for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kMost))) {
     std::optional<RowPath> paths[kMost];
     std::string_view row_keys[kMost];
@@ -253,7 +254,7 @@ void Generation::expect(std::span<const std::string_view> keys) const {
     }
     pages_.find_together({row_keys, count}, found);
     for (size_t i = 0; i < count; ++i) {
-      if (found[i].known) expected.remember(number_, row_keys[i], found[i].value);
+      if (found[i].known) expected_rows.remember(number_, row_keys[i], found[i].value);
     }
   }
 }
