@@ -135,6 +135,12 @@ Status Core::stopped() const {
   return stopped_.ok() ? Status(StatusCode::kUnknown, "no memory") : stopped_;
 }
 
+std::shared_ptr<WriteBuffer> Core::new_buffer(const LocalOptions& options, bool iterated) {
+  const auto linker = options.background_drain && !options.read_only ? WriteBuffer::Linker::kThread
+                                                                     : WriteBuffer::Linker::kWriter;
+  return std::make_shared<WriteBuffer>(options.buffer_bytes, linker, iterated);
+}
+
 Result<uint64_t> Core::append_commit(Patience patience) {
   std::unique_lock lock(commit_mutex_, std::defer_lock);
   if (patience == Patience::kWait) {
@@ -245,9 +251,7 @@ void Core::freeze() {
   const std::shared_ptr<const View> now = view();
   assert(!now->frozen);
   // What needs memory comes first: a drain whose buffer is not frozen would drain nothing, and call it done.
-  const auto linker = has_background_.load(std::memory_order_relaxed) ? WriteBuffer::Linker::kThread
-                                                                      : WriteBuffer::Linker::kWriter;
-  auto fresh = std::make_shared<WriteBuffer>(options_.buffer_bytes, linker, now->active->was_iterated());
+  auto fresh = new_buffer(options_, now->active->was_iterated());
   publish({fresh, now->active, now->generation});
   active_ = std::move(fresh);
   drain_ = Drain();

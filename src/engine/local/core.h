@@ -52,6 +52,9 @@ class Core {
     Journal::Position end;                // where the journal ends
   };
 
+  // `iterated`: whether cursors are likely to come (write_buffer.h).
+  static std::shared_ptr<WriteBuffer> new_buffer(const LocalOptions& options, bool iterated = false);
+
   // `path` is for messages. Without start_journal() it has none: what is committed lives as long as it does.
   Core(std::string path, const LocalOptions& options, Contents contents, OwnerLock lock);
   ~Core();

@@ -173,7 +173,7 @@ class Opening {
                             .first_file = meta.first_file,
                             .chain = meta.chain,
                             .synced_sequence = meta.target_sequence};
-    contents_.buffer = std::make_shared<WriteBuffer>(options_.buffer_bytes);
+    contents_.buffer = Core::new_buffer(options_);
     const auto apply = [&](const Record& record) { return apply_record(record, contents_.buffer.get()); };
     LAPSE_TRY_ASSIGN(end_, replay_journal(images, start, apply));
     if (!options_.salvage) LAPSE_TRY(end_.damage);

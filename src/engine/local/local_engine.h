@@ -23,7 +23,7 @@ namespace lapse::engine {
 
 enum class JournalIo {
   kAuto,    // kMapped where preallocated space is really reserved, else kPwrite
-  kMapped,  // stores into a mapped, preallocated file
+  kMapped,  // stores into a mapped, preallocated file; only large records by a system call
   kPwrite,  // a system call per commit
 };
 

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -161,10 +162,11 @@ void WriteBuffer::leave_unlinked(Entry* entry) {
   if (unlinked_keys() >= writer_links_at()) try_to_link();
 }
 
-// Without a thread the writer is made to wait for what it links, so it links a little at a time.
+// The writer is made to wait for what it links, so it links a little at a time. Where there is a thread for it, only if that
+// is late, and iterators would be.
 size_t WriteBuffer::writer_links_at() const {
   if (linker_ == Linker::kWriter) return kLinkAtKeys;
-  return is_iterated() ? 4 * kLinkAtKeys : 2 * kOrderAtKeys;
+  return is_iterated() ? 4 * kLinkAtKeys : std::numeric_limits<size_t>::max();
 }
 
 void WriteBuffer::link_if_many() const {
@@ -182,10 +184,12 @@ void WriteBuffer::try_to_link() const {
 
 // Sees to it that every key inserted before the call is in the list.
 void WriteBuffer::link_all() const {
-  was_iterated_.store(true, std::memory_order_relaxed);
-  if (linked_.load(std::memory_order_acquire) >= keys()) return;
-  std::lock_guard lock(link_mutex_);
-  link_all_locked();
+  if (linked_.load(std::memory_order_acquire) < keys()) {
+    std::lock_guard lock(link_mutex_);
+    link_all_locked();
+  }
+  // Last: a writer that knew would do what is done here.
+  if (!was_iterated()) was_iterated_.store(true, std::memory_order_relaxed);
 }
 
 // Out of memory, what could not be linked is left for the next time. REQUIRES: link_mutex_

@@ -14,7 +14,8 @@
 // no use for it. Such keys are linked later, sorted, each search going on from where the one before ended: by an iterator
 // that is first moved, by sample(), and when enough of them have come by a thread that looks in now and then
 // (link_if_many()), or by the writer if there is none, or if it is late. What is enough: the more at once, the cheaper, and the
-// longer an iterator may have to wait; so kLinkAtKeys where keys are iterated over, kOrderAtKeys where that has not been seen.
+// longer an iterator may have to wait; so kLinkAtKeys, and only where there is a thread for it and no iterator has been seen,
+// kOrderAtKeys.
 //
 // A transaction keeps its own writes in a private buffer. Its index is small and grows, so that it costs little to
 // reset; and its iterators link at every seek, so that they see what has been written since.
@@ -28,9 +29,9 @@
 //    above keys_, which counts at least what its sequence covers, finds all of that in the list.
 //
 // Who waits: find(), never. An iterator's first move may wait for a thread that is linking, be it the writer, but
-// only for work that it would have to do itself, and that is bounded: by kLinkAtKeys, 3 ms where a key takes 0.2 us; or, if
-// it is the first for long, by kOrderAtKeys, some 40 ms; by twice or four times that where a thread that should have linked is
-// late. The writer does not wait even then.
+// only for work that it would have to do itself, and that is bounded: by kLinkAtKeys, 3 ms where a key takes 0.2 us, or four
+// times that where a thread that should have linked is late; or, of the first one for long, by kOrderAtKeys, some 50 ms, or
+// where the thread is late by what the buffer holds. The writer does not wait even then.
 
 #pragma once
 

@@ -59,9 +59,10 @@ Result<std::unique_ptr<Engine>> open_memory(const MemoryOptions& options) {
   local.drain_slice_rows = options.drain_slice_rows;
   local.drain_slice_bytes = options.drain_slice_bytes;
   local.clock = options.clock;
+  local.background_drain = options.background_drain;
   Core::Contents contents;
   LAPSE_TRY_ASSIGN(contents.tree, Tree::open(directory.file(), Tree::Mode::kTemporary, local.map_bytes));
-  contents.buffer = std::make_shared<WriteBuffer>(local.buffer_bytes);
+  contents.buffer = Core::new_buffer(local);
   auto core = std::make_shared<Core>(":memory:", local, std::move(contents), OwnerLock());
   if (options.background_drain) core->start_background_thread();
   return make_handle(std::move(core), false);
