@@ -117,10 +117,15 @@ Status Core::begin_write(std::chrono::milliseconds timeout) {
   LAPSE_TRY(check_usable());
   if (options_.read_only) return {StatusCode::kReadOnly, path_ + ": opened read-only"};
   LAPSE_TRY(token_.acquire(timeout));
-  Status status = check_usable();
-  if (status.ok()) status = stopped();
-  if (!status.ok()) token_.release();
-  return status;
+  try {
+    Status status = check_usable();
+    if (status.ok()) status = stopped();
+    if (!status.ok()) token_.release();
+    return status;
+  } catch (const std::bad_alloc&) {  // there was no memory to say why
+    token_.release();
+    throw;
+  }
 }
 
 void Core::end_write() {
