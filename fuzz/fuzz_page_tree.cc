@@ -1,7 +1,9 @@
-// Feeds arbitrary bytes to the page reader as an LMDB file: no read outside of it, no endless walk. The head may be put
-// right first, so that the fuzzer gets behind the checks of the meta pages.
+// Feeds arbitrary bytes to the page reader as an LMDB file: no read outside of it, no endless walk, and searches together
+// find what each finds alone. The head may be put right first, so that the fuzzer gets behind the checks of the meta pages.
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -37,9 +39,13 @@ void walk(const std::string& file) {
   const auto meta = current_meta(file, file.size());
   if (!meta.ok()) return;
   const PageTree tree(file.data(), *meta);
-  (void)tree.get("key");
   constexpr std::string_view kKeys[] = {"key", "", "m"};
-  tree.expect(kKeys);
+  PageTree::Found found[std::size(kKeys)];
+  tree.find_together(kKeys, found);
+  for (size_t i = 0; i < std::size(kKeys); ++i) {
+    const auto got = tree.get(kKeys[i]);
+    if (found[i].known && (!got.ok() || *got != found[i].value)) std::abort();
+  }
   PageCursor cursor(&tree);
   size_t steps = 0;
   for (auto status = cursor.first(); status.ok() && cursor.valid() && steps < 10000; ++steps)
