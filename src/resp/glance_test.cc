@@ -6,20 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "resp/reply.h"
 #include "resp/request_parser.h"
 
 namespace lapse::resp {
 namespace {
 
-std::string encoded(const std::vector<std::string>& words) {
-  std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
-  for (const std::string& word : words) bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
-  return bytes;
-}
-
 TEST(Glance, SeesNameAndFirstArgument) {
-  const std::string command = encoded({"SET", "key", "value", "EX", "10"});
-  const std::string bytes = command + encoded({"GET", "other"});
+  const std::string command = to_request({"SET", "key", "value", "EX", "10"});
+  const std::string bytes = command + to_request({"GET", "other"});
   const std::optional<Glance> seen = glance(bytes);
   ASSERT_TRUE(seen);
   EXPECT_EQ("SET", seen->name);
@@ -35,7 +30,7 @@ TEST(Glance, HasNoArgumentWhereThereIsNone) {
 }
 
 TEST(Glance, PassesOverWhatIsNotThereAsAWhole) {
-  const std::string command = encoded({"SET", "key", "value"});
+  const std::string command = to_request({"SET", "key", "value"});
   for (size_t bytes = 0; bytes < command.size(); ++bytes)
     EXPECT_FALSE(glance(std::string_view(command).substr(0, bytes))) << bytes;
 }
@@ -59,7 +54,7 @@ TEST(Glance, AgreesWithTheParserAboutWholeCommands) {
       word.resize(random() % 40);
       for (char& byte : word) byte = static_cast<char>(random());
     }
-    const std::string bytes = encoded(words) + "*1\r\n";
+    const std::string bytes = to_request(words) + "*1\r\n";
     RequestParser parser;
     ASSERT_EQ(RequestParser::Outcome::kCommand, parser.next(bytes, {}));
     const std::optional<Glance> seen = glance(bytes);

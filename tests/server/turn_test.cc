@@ -33,39 +33,6 @@ TEST_F(Turns, CommandsSeeEachOthersWritesInOrder) {
   EXPECT_EQ((std::vector<std::string>{"OK", "\"second\"", "(integer) 0"}), b_.receive_all());
 }
 
-// The store is told a pipeline's keys ahead of time. What a command finds is what those before it have left.
-TEST_F(Turns, APipelineReadsWhatItHasWritten) {
-  a_("SET first 1");
-  a_("SELECT 1");
-  a_("SET first of-another-database");
-  a_("SELECT 0");
-  ASSERT_EQ("OK", a_("SAVE"));
-  const auto command = [](const std::vector<std::string>& words) {
-    std::string bytes = "*" + std::to_string(words.size()) + "\r\n";
-    for (const std::string& word : words) bytes += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
-    return bytes;
-  };
-  std::string pipeline = command({"GET", "first"}) + command({"INCR", "first"}) + command({"GET", "first"}) +
-                         command({"DEL", "first"}) + command({"GET", "first"}) +
-                         command({"SET", "first", "x"}) + command({"SELECT", "1"}) +
-                         command({"GET", "first"}) + command({"NOSUCH", "first"}) + command({"SELECT", "0"}) +
-                         "GET first\r\n" + command({"GET", "absent"}) + command({"SET", "absent", "y"}) +
-                         command({"STRLEN", "absent"});
-  for (int i = 0; i < 40; ++i) pipeline += command({"APPEND", "long", std::to_string(i)});
-  pipeline += command({"STRLEN", "long"});
-  a_.send(pipeline);
-  const std::vector<std::string> replies = a_.receive_all();
-  ASSERT_EQ(55U, replies.size());
-  const std::vector<std::string> first(replies.begin(), replies.begin() + 8);
-  EXPECT_EQ((std::vector<std::string>{"\"1\"", "(integer) 2", "\"2\"", "(integer) 1", "(nil)", "OK", "OK",
-                                      "\"of-another-database\""}),
-            first);
-  EXPECT_EQ("\"x\"", replies[10]);
-  EXPECT_EQ("(nil)", replies[11]);
-  EXPECT_EQ("(integer) 1", replies[13]);
-  EXPECT_EQ("(integer) 70", replies.back());
-}
-
 TEST_F(Turns, ManyCommandsAreOneCommit) {
   const uint64_t before = server_->statistics().commits;
   server_.together([&] {

@@ -69,22 +69,23 @@ class Limits(unittest.TestCase):
         self.assertEqual("+PONG", other("PING"))
         self.assertLess(server.resident_bytes(), 1 << 30)
 
-    def test_a_client_that_takes_nothing_while_its_commands_wait_is_dropped(self):
-        server = self.serve("--client-output-buffer-limit", "normal", "4mb", "0", "0", "--half-command-timeout", "1")
+    def with_a_deaf_client(self, limit):
+        """One that has asked for more than `limit` and takes nothing, and another on its server."""
+        server = self.serve("--client-output-buffer-limit", "normal", limit, "0", "0", "--half-command-timeout", "1")
         other = self.client(server)
         self.assertEqual("+OK", other("SET", "key", b"x" * 100_000))
         deaf = self.client(server, receive_buffer=4096)
         deaf.send(b"GET key\r\n" * 1000)
+        return deaf, other
+
+    def test_a_client_that_takes_nothing_while_its_commands_wait_is_dropped(self):
+        _, other = self.with_a_deaf_client("4mb")
         while "\nconnected_clients:2" in other("INFO", "clients").decode():
             pass
         self.assertEqual("+PONG", other("PING"))
 
     def test_a_client_that_takes_nothing_is_dropped_though_it_goes_on_sending(self):
-        server = self.serve("--client-output-buffer-limit", "normal", "40mb", "0", "0", "--half-command-timeout", "1")
-        other = self.client(server)
-        self.assertEqual("+OK", other("SET", "key", b"x" * 100_000))
-        deaf = self.client(server, receive_buffer=4096)
-        deaf.send(b"GET key\r\n" * 1000)
+        deaf, other = self.with_a_deaf_client("40mb")
 
         def goes_on_sending():
             deaf.send(b"\r\n")  # little, so that it is not for the amount
