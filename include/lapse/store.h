@@ -105,6 +105,11 @@ class Transaction final : public Keyspace {
   // The commit's number, which is the revision of all it wrote. An error means that nothing was changed, except
   // kUnknown: see keyspace.h.
   Result<uint64_t> commit();
+  // For those who have better to do than to wait for the disk, at durability full: as commit(), but it only lets the disk go
+  // to work. Later transactions see it at once; everyone else when Store::wait_durable() of its number has returned, or a
+  // later commit(). Tell nobody of it before. At other durabilities it is commit(), and so it is for one that makes, drops,
+  // clears or exchanges families.
+  Result<uint64_t> commit_unsynced();
   void rollback();
 
   Savepoint savepoint() const;
@@ -212,6 +217,9 @@ class Store final : public Keyspace {
 
   // Returns when everything committed so far survives a power cut.
   Status sync();
+  // Returns when the commit of this number and all before it do; those who wait together share a sync. kUnknown: the disk
+  // did not confirm it; it may or may not be there after a reopen. kInvalidArgument: there is no such commit yet.
+  Status wait_durable(uint64_t revision);
   // Brings everything into the tree, so that reopening has nothing to replay.
   Status checkpoint();
   // Writes a compact copy of the present state to `path`, which must not exist: a backup, or the way to give space

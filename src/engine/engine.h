@@ -120,9 +120,12 @@ class Transaction : public Reader {
   //   kConflict (distributed engines): nothing happened; run the transaction again.
   virtual Result<uint64_t> commit() = 0;
 
-  // For writes that can as well be made another time: as commit(), but it never waits for the disk or for anyone, and
-  // never moves other commits on. Durable when a later commit is, and where only what is durable is shown, visible then, too. kBusy: it would have had to; nothing happened, and the
-  // transaction is still open.
+  // As commit(), but where that would wait for the disk to confirm it, this only lets the disk go to work: it is durable,
+  // and where only what is durable is shown, visible, when wait_durable(its number) has returned, or a later commit().
+  virtual Result<uint64_t> commit_unsynced() = 0;
+
+  // For writes that can as well be made another time: as commit_unsynced(), but it never waits for the disk or for anyone, and
+  // never moves other commits on. kBusy: it would have had to; nothing happened, and the transaction is still open.
   virtual Result<uint64_t> commit_without_waiting() = 0;
 };
 

@@ -108,13 +108,13 @@ Status Scope::sweep(FamilyWriter* writer) const {
   return {};
 }
 
-Result<uint64_t> finish_transaction(WriteTransaction* transaction) {
+Result<uint64_t> finish_transaction(WriteTransaction* transaction, WriteTransaction::Mode mode) {
   if (transaction->has_written() && transaction->state()->may_have_garbage) {
     const engine::Savepoint before = transaction->savepoint();
     if (!transaction->reclaim(WriteTransaction::kReclaimPerCommit).ok())
       LAPSE_TRY(transaction->rollback_to(before));
   }
-  return transaction->commit();
+  return transaction->commit(mode);
 }
 
 // ------------------------------------------------------------------------------------------- AutoScope
@@ -290,10 +290,10 @@ Status TransactionScope::run(FunctionRef<Status()> work) {
   return {};
 }
 
-Result<uint64_t> TransactionScope::commit() {
+Result<uint64_t> TransactionScope::commit(WriteTransaction::Mode mode) {
   LAPSE_TRY(check_open());
   open_ = false;
-  Result<uint64_t> sequence = finish_transaction(&transaction_);
+  Result<uint64_t> sequence = finish_transaction(&transaction_, mode);
   transaction_.abandon();  // nothing, if it has been committed
   return sequence;
 }

@@ -211,7 +211,7 @@ class TransactionScope final : public Scope {
   // Where what it made is to be found when it has been committed.
   const std::shared_ptr<Scope>& store() const { return store_; }
   Status check_open() const;
-  Result<uint64_t> commit();
+  Result<uint64_t> commit(WriteTransaction::Mode mode);
   void rollback();
   Status rollback_to(engine::Savepoint savepoint);
 
@@ -222,6 +222,7 @@ class TransactionScope final : public Scope {
 };
 
 // What every store transaction does at its end: a little of the work that nobody waits for, then the commit.
-Result<uint64_t> finish_transaction(WriteTransaction* transaction);
+Result<uint64_t> finish_transaction(WriteTransaction* transaction,
+                                    WriteTransaction::Mode mode = WriteTransaction::Mode::kOrdinary);
 
 }  // namespace lapse::internal

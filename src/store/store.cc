@@ -362,7 +362,8 @@ Result<std::vector<std::string>> Transaction::list_families() const {
   return internal::family_names_in(*scope()->transaction().engine());
 }
 
-Result<uint64_t> Transaction::commit() { return scope()->commit(); }
+Result<uint64_t> Transaction::commit() { return scope()->commit(WriteTransaction::Mode::kOrdinary); }
+Result<uint64_t> Transaction::commit_unsynced() { return scope()->commit(WriteTransaction::Mode::kUnsynced); }
 void Transaction::rollback() { scope()->rollback(); }
 Savepoint Transaction::savepoint() const { return {scope()->transaction().savepoint().writes}; }
 Status Transaction::rollback_to(Savepoint savepoint) { return scope()->rollback_to({savepoint.writes}); }
@@ -405,6 +406,14 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
 }
 
 Status Store::sync() { return scope_->engine().sync(); }
+
+Status Store::wait_durable(uint64_t revision) {
+  Status status = scope_->engine().wait_durable(revision);
+  if (status.code() != StatusCode::kIoError && status.code() != StatusCode::kNoSpace) return status;
+  return {StatusCode::kUnknown, "commit " + std::to_string(revision) +
+                                    " may or may not survive a power cut: " + std::string(status.message())};
+}
+
 Status Store::checkpoint() { return scope_->engine().checkpoint(); }
 Status Store::compact_to(const std::string& path) const {
   LAPSE_TRY(check_path(path));

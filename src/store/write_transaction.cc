@@ -136,8 +136,14 @@ Result<std::vector<StoreState::Change>> WriteTransaction::collect_changes() {
 }
 
 Result<uint64_t> WriteTransaction::commit_engine(Mode mode) {
-  Result<uint64_t> sequence =
-      mode == Mode::kOrdinary ? transaction_->commit() : transaction_->commit_without_waiting();
+  Result<uint64_t> sequence = [&] {
+    switch (mode) {
+      case Mode::kOrdinary: break;
+      case Mode::kUnsynced: return transaction_->commit_unsynced();
+      case Mode::kWithoutWaiting: return transaction_->commit_without_waiting();
+    }
+    return transaction_->commit();
+  }();
   open_ = !sequence.ok() && mode == Mode::kWithoutWaiting && sequence.status().code() == StatusCode::kBusy;
   return sequence;
 }
@@ -150,7 +156,8 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   const int64_t latest_before_ms = state_->latest_written_at_ms;
   if (is_dated) state_->latest_written_at_ms = written_at_ms_;
   if (!changes.empty()) state_->begin_change();
-  Result<uint64_t> sequence = commit_engine(mode);
+  const bool is_confirmed_now = mode == Mode::kUnsynced && !changes.empty();
+  Result<uint64_t> sequence = commit_engine(is_confirmed_now ? Mode::kOrdinary : mode);
   if (sequence.ok()) {
     state_->publish(changes, *sequence);
     state_->expired_removed.fetch_add(removed_expired_, std::memory_order_relaxed);

@@ -64,7 +64,9 @@ class WriteTransaction {
   // Erases up to `limit` of them. Returns how many.
   Result<uint64_t> reclaim(uint64_t limit);
 
-  enum class Mode { kOrdinary, kWithoutWaiting };
+  // kUnsynced: at durability full it is confirmed later, unless it changes families: handles go by those in memory, which
+  // must not be ahead of what snapshots see.
+  enum class Mode { kOrdinary, kUnsynced, kWithoutWaiting };
   Result<uint64_t> commit(Mode mode = Mode::kOrdinary);
   // For the end of a store: commits nothing but the time.
   Status store_time_and_commit();

@@ -45,6 +45,49 @@ TEST_P(AsideConformance, CommitWithoutWaitingOfNothingTakesNoNumber) {
   EXPECT_EQ(before + 1, put(*engine_, "key", "other"));
 }
 
+TEST_P(AsideConformance, AnUnsyncedCommitIsThereForTransactionsAtOnce) {
+  Map expected;
+  for (int i = 0; i < 200; ++i) {
+    auto transaction = must(engine_->begin());
+    must(transaction->put(numbered(i), "value"));
+    const uint64_t sequence = must(transaction->commit_unsynced());
+    expected[numbered(i)] = "value";
+    EXPECT_EQ("value", must(must(engine_->begin())->get(numbered(i))).value());
+    EXPECT_LE(must(engine_->snapshot())->sequence(), sequence);
+  }
+  EXPECT_TRUE(holds(*must(engine_->begin()), expected));
+}
+
+TEST_P(AsideConformance, AnUnsyncedCommitIsThereForAllWhenItIsDurable) {
+  for (const bool by_a_later_commit : {false, true}) {
+    auto transaction = must(engine_->begin());
+    must(transaction->put("key", by_a_later_commit ? "second" : "first"));
+    const uint64_t sequence = must(transaction->commit_unsynced());
+    if (by_a_later_commit) {
+      put(*engine_, "another", "commit");
+    } else {
+      must(engine_->wait_durable(sequence));
+    }
+    EXPECT_EQ(by_a_later_commit ? "second" : "first", must(must(engine_->snapshot())->get("key")).value());
+    EXPECT_GE(must(engine_->snapshot())->sequence(), sequence);
+  }
+}
+
+TEST_P(AsideConformance, AnUnsyncedCommitEndsTheTransaction) {
+  auto transaction = must(engine_->begin());
+  must(transaction->put("key", "value"));
+  must(transaction->commit_unsynced());
+  EXPECT_CODE(kInvalidArgument, transaction->put("key", "other"));
+  EXPECT_CODE(kInvalidArgument, transaction->commit_unsynced());
+  EXPECT_OK(engine_->begin());
+}
+
+TEST_P(AsideConformance, AnUnsyncedCommitOfNothingTakesNoNumber) {
+  const uint64_t before = put(*engine_, "key", "value");
+  EXPECT_EQ(before, must(must(engine_->begin())->commit_unsynced()));
+  EXPECT_EQ(before + 1, put(*engine_, "key", "other"));
+}
+
 TEST_P(AsideConformance, SharedStateIsMadeOnce) {
   int made = 0;
   const auto make = [&made] { return std::make_shared<int>(++made); };

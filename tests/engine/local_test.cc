@@ -627,6 +627,26 @@ TEST_F(LocalSyncTest, CommitWithoutWaitingNeverSyncs) {
   }
 }
 
+TEST_F(LocalSyncTest, UnsyncedCommitsShareTheSyncOfWhoWaitsForThem) {
+  auto engine = open_at_normal(Durability::kFull);
+  put(*engine, "first", "commit");
+  const uint64_t syncs = engine->stats().syncs;
+  for (int i = 0; i < 5; ++i) {
+    auto transaction = must(engine->begin());
+    must(transaction->put(numbered(i), "value"));
+    must(transaction->commit_unsynced());
+    clock_.advance(10);
+  }
+  EXPECT_EQ(syncs, engine->stats().syncs);
+  EXPECT_EQ(1U, engine->stats().durable_sequence);
+  EXPECT_EQ(1U, must(engine->snapshot())->sequence());  // nobody acts on what may yet vanish
+  EXPECT_EQ(50, engine->stats().unsynced_age_ms);
+  EXPECT_OK(engine->wait_durable(6));
+  EXPECT_EQ(syncs + 1, engine->stats().syncs);
+  EXPECT_EQ(6U, must(engine->snapshot())->sequence());
+  EXPECT_EQ(0, engine->stats().unsynced_age_ms);
+}
+
 TEST_F(LocalSyncTest, NoneHasNoInterval) {
   auto engine = open_at_normal(Durability::kNone);
   for (int i = 0; i < 5; ++i) {

@@ -219,18 +219,16 @@ class SteppedTransaction final : public Transaction {
   Savepoint savepoint() const override { return inner_->savepoint(); }
   Status rollback_to(Savepoint savepoint) override { return inner_->rollback_to(savepoint); }
   uint64_t sequence() const override { return inner_->sequence(); }
-  Result<uint64_t> commit() override {
-    auto sequence = inner_->commit();
-    if (sequence.ok()) LAPSE_TRY(use_->after_commit());
-    return sequence;
-  }
-  Result<uint64_t> commit_without_waiting() override {
-    auto sequence = inner_->commit_without_waiting();
+  Result<uint64_t> commit() override { return after(inner_->commit()); }
+  Result<uint64_t> commit_unsynced() override { return after(inner_->commit_unsynced()); }
+  Result<uint64_t> commit_without_waiting() override { return after(inner_->commit_without_waiting()); }
+
+ private:
+  Result<uint64_t> after(Result<uint64_t> sequence) {
     if (sequence.ok()) LAPSE_TRY(use_->after_commit());
     return sequence;
   }
 
- private:
   Use use_;  // ends after the transaction
   std::unique_ptr<Transaction> inner_;
 };

@@ -82,6 +82,19 @@ TEST_P(FailedSync, OfACommitAtFullMakesItUnknownAndStopsWrites) {
   expect_reopen(acknowledged, acknowledged + 1);
 }
 
+TEST_P(FailedSync, OfUnsyncedCommitsIsToldToWhoWaitsForThem) {
+  open(Durability::kFull);
+  const uint64_t acknowledged = driver_.history().size();
+  break_syncs("-journal");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(driver_.commit(random_commit(driver_.random()), StoreDriver::Synced::kLater).ok());
+  }
+  EXPECT_EQ(driver_.wait_durable().code(), StatusCode::kIoError);
+  EXPECT_TRUE(driver_.engine().wait_durable(acknowledged).ok());  // these the disk had confirmed
+  expect_no_writes_but_reads(acknowledged);
+  expect_reopen(acknowledged, acknowledged + 3);
+}
+
 TEST_P(FailedSync, AskedForAtNormalStopsWrites) {
   open(Durability::kNormal);
   const uint64_t acknowledged = driver_.history().size();

@@ -110,12 +110,24 @@ Status StoreDriver::close() {
   return status;
 }
 
-Status StoreDriver::commit(const Commit& writes) {
+Status StoreDriver::commit(const Commit& writes, Synced synced) {
   LAPSE_TRY_ASSIGN(const auto transaction, engine_->begin());
-  return commit_with(*transaction, writes);
+  return commit_with(*transaction, writes, synced);
 }
 
-Status StoreDriver::commit_with(engine::Transaction& transaction, const Commit& writes) {
+Status StoreDriver::commit_some_unsynced() {
+  for (uint64_t left = 1 + random_.below(4); left > 0; --left)
+    LAPSE_TRY(commit(random_commit(random_), Synced::kLater));
+  return wait_durable();
+}
+
+Status StoreDriver::wait_durable() {
+  LAPSE_TRY(engine_->wait_durable(history_.size()));
+  io_mark(Mark::kDurable, history_.size());
+  return {};
+}
+
+Status StoreDriver::commit_with(engine::Transaction& transaction, const Commit& writes, Synced synced) {
   for (const KeyWrite& write : writes) {
     LAPSE_TRY(write.value ? transaction.put(write.key, *write.value) : transaction.erase(write.key));
   }
@@ -129,9 +141,10 @@ Status StoreDriver::commit_with(engine::Transaction& transaction, const Commit& 
     }
   }
   io_mark(Mark::kCommitBegin, sequence);
-  const Result<uint64_t> done = transaction.commit();
+  const Result<uint64_t> done = synced == Synced::kNow ? transaction.commit() : transaction.commit_unsynced();
   if (done.ok()) {
-    io_mark(Mark::kAcknowledged, sequence, options_.durability == Durability::kFull);
+    io_mark(Mark::kAcknowledged, sequence,
+            options_.durability == Durability::kFull && synced == Synced::kNow);
     return {};
   }
   if (done.status().code() != StatusCode::kUnknown) {
@@ -147,10 +160,7 @@ Status StoreDriver::random_step() {
       LAPSE_TRY(engine_->sync());
       io_mark(Mark::kDurable, history_.size());
       return {};
-    case 1:
-      LAPSE_TRY(engine_->wait_durable(history_.size()));
-      io_mark(Mark::kDurable, history_.size());
-      return {};
+    case 1: return wait_durable();
     case 2:
       LAPSE_TRY(engine_->checkpoint());
       io_mark(Mark::kDurable, history_.size());
@@ -162,6 +172,7 @@ Status StoreDriver::random_step() {
     case 4: kept_.reset(); return {};
     case 5: clock_.advance(static_cast<int64_t>(random_.below(30))); return {};
     case 6: capture_lock_file(); return {};
+    case 7: return commit_some_unsynced();
     default: return commit_random();
   }
 }

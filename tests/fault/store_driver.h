@@ -38,8 +38,13 @@ class StoreDriver {
   bool is_open() const { return engine_ != nullptr; }
 
   // A commit that fails with anything but kUnknown is taken out of the history again.
-  Status commit(const Commit& writes);
+  // Synced::kLater: as commit_unsynced() does it.
+  enum class Synced { kNow, kLater };
+  Status commit(const Commit& writes, Synced synced = Synced::kNow);
   Status commit_random() { return commit(random_commit(random_)); }
+  // A few that are not waited for one by one, but together.
+  Status commit_some_unsynced();
+  Status wait_durable();
   // Mostly commits; now and then sync, checkpoint, time passing, a snapshot kept or let go.
   Status random_step();
   // Commits from several threads at once. REQUIRES: no commit fails.
@@ -56,7 +61,7 @@ class StoreDriver {
   const std::string& lock_file_bytes() const { return lock_file_bytes_; }
 
  private:
-  Status commit_with(engine::Transaction& transaction, const Commit& writes);
+  Status commit_with(engine::Transaction& transaction, const Commit& writes, Synced synced);
   void capture_lock_file();
 
   const std::string path_;

@@ -101,6 +101,10 @@ class Transaction final : public engine::Transaction {
     ++calls_->commits;
     return inner_->commit();
   }
+  Result<uint64_t> commit_unsynced() override {
+    ++calls_->commits;
+    return inner_->commit_unsynced();
+  }
   Result<uint64_t> commit_without_waiting() override {
     ++calls_->commits;
     return inner_->commit_without_waiting();

@@ -195,17 +195,24 @@ std::shared_ptr<void> Core::shared_state(const std::function<std::shared_ptr<voi
   return shared_state_;
 }
 
-Status Core::finish_commit(uint64_t sequence) {
+Status Core::finish_commit(uint64_t sequence, Confirmation confirmation) {
   if (journal_) {
-    const bool full = options_.durability == Durability::kFull;
-    // Where there is a thread, it syncs; a writer does it only if the disk has kept the thread waiting for too long.
-    const int64_t patience = has_background_.load(std::memory_order_relaxed) ? 2 : 1;
-    const int64_t interval_ms = patience * options_.sync_interval_ms;
-    if (Status status = full ? sync_to(sequence) : sync_if_due(sequence, interval_ms); !status.ok())
-      return as_unknown(status);
+    if (Status status = confirm(sequence, confirmation); !status.ok()) return as_unknown(status);
   }
   help_draining();
   return {};
+}
+
+Status Core::confirm(uint64_t sequence, Confirmation confirmation) {
+  if (options_.durability == Durability::kFull) {
+    if (confirmation == Confirmation::kNow) return sync_to(sequence);
+    note_unsynced();
+    journal_->start_sync();
+    return {};
+  }
+  // Where there is a thread, it syncs; a writer does it only if the disk has kept the thread waiting for too long.
+  const int64_t patience = has_background_.load(std::memory_order_relaxed) ? 2 : 1;
+  return sync_if_due(sequence, patience * options_.sync_interval_ms);
 }
 
 Status Core::sync_to(uint64_t sequence) {
@@ -218,10 +225,16 @@ Status Core::sync_to(uint64_t sequence) {
   return {};
 }
 
-Status Core::sync_if_due(uint64_t sequence, int64_t interval_ms) {
+// Since when a power cut may take something. Returns what time it is.
+int64_t Core::note_unsynced() {
   const int64_t now_ms = options_.clock->now_ms();
   int64_t nobody = -1;
   unsynced_since_ms_.compare_exchange_strong(nobody, now_ms, std::memory_order_relaxed);
+  return now_ms;
+}
+
+Status Core::sync_if_due(uint64_t sequence, int64_t interval_ms) {
+  const int64_t now_ms = note_unsynced();
   if (options_.durability != Durability::kNormal) return {};
   int64_t last_ms = last_sync_ms_.load(std::memory_order_relaxed);
   if (now_ms - last_ms < interval_ms) return {};

@@ -97,8 +97,10 @@ class Core {
   // disk or for anyone. REQUIRES: the token
   enum class Patience { kWait, kNone };
   Result<uint64_t> append_commit(Patience patience);
-  // What is left to do once the token is free: make it durable, help draining.
-  Status finish_commit(uint64_t sequence);
+  // What is left to do once the token is free: make it durable, unless somebody will wait for that later, and help
+  // draining.
+  enum class Confirmation { kNow, kLater };
+  Status finish_commit(uint64_t sequence, Confirmation confirmation);
 
   uint64_t appended_sequence() const { return appended_.load(std::memory_order_acquire); }
   Status wait_durable(uint64_t sequence);
@@ -131,7 +133,9 @@ class Core {
   std::shared_ptr<const View> view() const;
   void publish(View next);
   void advance_visible();
+  Status confirm(uint64_t sequence, Confirmation confirmation);
   Status sync_to(uint64_t sequence);
+  int64_t note_unsynced();
   Status sync_if_due(uint64_t sequence, int64_t interval_ms);
 
   Status make_room();

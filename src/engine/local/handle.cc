@@ -90,13 +90,8 @@ class LocalTransaction final : public Transaction {
 
   uint64_t sequence() const override { return point_.sequence + 1; }
 
-  Result<uint64_t> commit() override {
-    Result<uint64_t> sequence = append(Core::Patience::kWait);
-    if (!sequence.ok() || *sequence == point_.sequence) return sequence;
-    LAPSE_TRY(core_->finish_commit(*sequence));
-    return sequence;
-  }
-
+  Result<uint64_t> commit() override { return commit(Core::Confirmation::kNow); }
+  Result<uint64_t> commit_unsynced() override { return commit(Core::Confirmation::kLater); }
   Result<uint64_t> commit_without_waiting() override { return append(Core::Patience::kNone); }
 
  private:
@@ -109,6 +104,13 @@ class LocalTransaction final : public Transaction {
   static Status too_large(std::string_view what, size_t bytes, size_t limit) {
     return {StatusCode::kTooLarge, std::string(what) + " of " + std::to_string(bytes) +
                                        " bytes: the limit is " + std::to_string(limit)};
+  }
+
+  Result<uint64_t> commit(Core::Confirmation confirmation) {
+    Result<uint64_t> sequence = append(Core::Patience::kWait);
+    if (!sequence.ok() || *sequence == point_.sequence) return sequence;
+    LAPSE_TRY(core_->finish_commit(*sequence, confirmation));
+    return sequence;
   }
 
   // Ends the transaction, unless it would have to wait and must not. Returns the number of the latest commit, if this

@@ -67,7 +67,7 @@ class Journal::JournalFile {
     LAPSE_TRY(write_header(header, 1));
     header_ = header;
     end_.store(kJournalRecordsOffset, std::memory_order_release);
-    writeback_from_ = 0;
+    writeback_from_.store(0, std::memory_order_relaxed);
     return {};
   }
 
@@ -91,9 +91,14 @@ class Journal::JournalFile {
   void advance(size_t record_size) {
     const uint64_t end = end_.load(std::memory_order_relaxed) + record_size;
     end_.store(end, std::memory_order_release);
-    if (end - writeback_from_ < kWritebackBytes) return;
-    file_.start_writeback(writeback_from_, end - writeback_from_);
-    writeback_from_ = end;
+    if (end - writeback_from_.load(std::memory_order_relaxed) >= kWritebackBytes) start_writeback();
+  }
+
+  // Of what has been appended since the last call, by whomever.
+  void start_writeback() {
+    const uint64_t end = this->end();
+    const uint64_t from = writeback_from_.exchange(end, std::memory_order_relaxed);
+    if (from < end) file_.start_writeback(from, end - from);
   }
 
   Status verify() const {
@@ -125,7 +130,7 @@ class Journal::JournalFile {
   uint64_t bytes_ = 0;
   JournalHeader header_;
   std::atomic<uint64_t> end_{kJournalRecordsOffset};
-  uint64_t writeback_from_ = 0;
+  std::atomic<uint64_t> writeback_from_{0};
 };
 
 Journal::Journal(std::string path, const StoreId& store_id, const LocalOptions& options,
@@ -296,6 +301,10 @@ Result<std::shared_ptr<Journal::JournalFile>> Journal::make_file(uint64_t bytes)
   if (status.ok()) return file;
   (void)remove_file(path);
   return status;
+}
+
+void Journal::start_sync() const {
+  if (const std::shared_ptr<JournalFile> file = current_file()) file->start_writeback();
 }
 
 Status Journal::wait_synced(uint64_t sequence) {

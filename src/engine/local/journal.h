@@ -54,6 +54,8 @@ class Journal {
   // Whether append() would have nothing to wait for: the record fits into the current file.
   bool fits(const std::string& record) const;
 
+  // Lets the disk begin with what a sync will have to wait for: a hint.
+  void start_sync() const;
   // Returns when the record of `sequence` is on disk; callers share syncs. An error is final.
   Status wait_synced(uint64_t sequence);
   uint64_t synced_sequence() const { return synced_.load(std::memory_order_acquire); }
