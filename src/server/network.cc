@@ -28,7 +28,9 @@ namespace lapse::server {
 
 namespace {
 
-constexpr int kEventsPerTurn = 1'024;
+constexpr uint32_t kReadable = EPOLLIN | EPOLLHUP | EPOLLERR;
+constexpr uint64_t kShortTurnUs =
+    300;  // about what a sync takes: up to then it pays to let more clients share it
 constexpr size_t kScratchBytes =
     4 * Network::kReadBytes;  // of several clients: what they send is run together
 constexpr int kTickMs =
@@ -122,7 +124,7 @@ void set_option(int fd, int level, int name, int value) { setsockopt(fd, level, 
 // ----------------------------------------------------------------------------------------- listening
 
 Network::Network(Server* server) : server_(server), scratch_(kScratchBytes) {
-  arrivals_.reserve(kEventsPerTurn);  // so that read() needs no memory
+  arrivals_.reserve(2UL * kEventsPerTurn);  // ahead, and of the turn; so that read() needs no memory
 }
 
 Result<std::unique_ptr<Network>> Network::listen(Server* server) {
@@ -273,22 +275,21 @@ int Network::timeout_ms() {
 }
 
 void Network::turn(int timeout_ms) {
-  std::array<epoll_event, kEventsPerTurn> events;
-  const int ready = epoll_wait(epoll_, events.data(), kEventsPerTurn, timeout_ms);
+  Events events;
+  std::span<const epoll_event> ready = wait(&events, arrivals_.empty() ? timeout_ms : 0);
+  const Stopwatch stopwatch;
   server_->begin_turn();
-  for (int i = 0; i < ready; ++i) {
-    const epoll_event& event = events[static_cast<size_t>(i)];
-    auto* socket = static_cast<Socket*>(event.data.ptr);
-    if (socket == nullptr) {
-      server_->stop();
-    } else if (socket->session == nullptr) {
-      (void)has_memory_for([&] { accept_all(socket); });
-    } else {
-      if (event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read(socket);
-      if (event.events & EPOLLOUT) write_more(socket->session);
-    }
-  }
+  handle(ready);
   run_arrivals();
+  if (server_->must_sync()) {
+    // Who has sent something meanwhile joins those who are about to wait for the disk.
+    while (stopwatch.elapsed_us() < kShortTurnUs && !(ready = wait(&events, 0)).empty()) {
+      handle(ready);
+      run_arrivals();
+    }
+    server_->begin_commit();
+    read_ahead();
+  }
   server_->end_turn();
   // What there is no memory for now, there may be after the next turn.
   (void)has_memory_for([&] { send_replies(); });
@@ -296,6 +297,36 @@ void Network::turn(int timeout_ms) {
     next_check_ms_ = server_->now_ms() + kTickMs;
     (void)has_memory_for([&] { drop_idle(); });
     listen_again();
+  }
+}
+
+std::span<const epoll_event> Network::wait(Events* events, int timeout_ms) const {
+  const int ready = epoll_wait(epoll_, events->data(), kEventsPerTurn, timeout_ms);
+  return std::span(*events).first(static_cast<size_t>(std::max(0, ready)));
+}
+
+void Network::handle(std::span<const epoll_event> events) {
+  for (const epoll_event& event : events) {
+    auto* socket = static_cast<Socket*>(event.data.ptr);
+    if (socket == nullptr) {
+      server_->stop();
+    } else if (socket->session == nullptr) {
+      (void)has_memory_for([&] { accept_all(socket); });
+    } else {
+      if (event.events & kReadable) read(socket);
+      if (event.events & EPOLLOUT) write_more(socket->session);
+    }
+  }
+}
+
+// While the disk is at work: what clients have sent is for the next turn, and so is all that is not read now.
+void Network::read_ahead() {
+  Events events;
+  for (const epoll_event& event : wait(&events, 0)) {
+    auto* socket = static_cast<Socket*>(event.data.ptr);
+    if (socket == nullptr || socket->session == nullptr || (event.events & kReadable) == 0) continue;
+    if (!has_room_to_read()) return;
+    read(socket);
   }
 }
 
@@ -351,7 +382,7 @@ void Network::admit(int fd, std::string address) {
 }
 
 void Network::read(Socket* socket) {
-  if (scratch_.size() - scratch_used_ < kReadBytes) run_arrivals();
+  if (!has_room_to_read()) run_arrivals();
   char* at = scratch_.data() + scratch_used_;
   const ssize_t got = recv(socket->fd, at, kReadBytes, 0);
   if (got > 0) {
@@ -445,6 +476,7 @@ void Network::drop_idle() {
 
 void Network::close(Socket* socket) {
   if (socket->session != nullptr) {
+    std::erase_if(arrivals_, [&](const Server::Arrival& one) { return one.session == socket->session; });
     by_session_.erase(socket->session);
     server_->disconnect(socket->session);
   }

@@ -4,18 +4,22 @@
 //   read what each ready socket has, up to kReadBytes, and let the server run it, of several together
 //   commit, then send the replies
 //
-// So whatever arrived together shares a commit, and at durability full a sync. A socket that does not take its replies is
+// So whatever arrived together shares a commit, and at durability full a sync; while the disk is at work on that, what
+// clients have sent meanwhile is read already. A socket that does not take its replies is
 // asked again when it can; what has piled up for it is limited by client-output-buffer-limit. Well before that its commands
 // are held (server.h), and go on when it can take more: what it sends is read meanwhile, since many clients send all they have
 // before they read.
 
 #pragma once
 
+#include <sys/epoll.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -28,7 +32,7 @@ namespace lapse::server {
 
 class Network {
  public:
-  static constexpr size_t kReadBytes = 64 << 10;    // of one client in one turn
+  static constexpr size_t kReadBytes = 64 << 10;    // of one client at a time
   static constexpr size_t kWriteBytes = 1UL << 20;  // to one client in one turn
 
   // Listens where the server's config says. kInvalidArgument, kBusy (the port is taken), kIoError.
@@ -51,16 +55,23 @@ class Network {
     int64_t over_soft_limit_since_ms = 0;  // 0: it is not
   };
 
+  static constexpr int kEventsPerTurn = 1'024;
+  using Events = std::array<epoll_event, kEventsPerTurn>;
+
   explicit Network(Server* server);
   Status listen_tcp(const std::string& address);
   Status listen_unix();
   void remove_unix_socket();
   Status add(int fd, Session* session);
   void turn(int timeout_ms);
+  std::span<const epoll_event> wait(Events* events, int timeout_ms) const;
+  void handle(std::span<const epoll_event> events);
+  void read_ahead();
   int timeout_ms();
   void accept_all(Socket* listener);
   void admit(int fd, std::string address);
   void read(Socket* socket);
+  bool has_room_to_read() const { return scratch_.size() - scratch_used_ >= kReadBytes; }
   void run_arrivals();
   void write_more(Session* session);
   void flush(Socket* socket);

@@ -80,6 +80,13 @@ class Server {
     std::string_view bytes;
   };
   void receive(std::span<const Arrival> arrivals);
+  // Whether the turn will end with waiting for the disk, so that more commands had better join it.
+  bool must_sync() const {
+    return config_.durability == Durability::kFull && !config_.file.empty() && turn_->writes();
+  }
+  // Lets the disk go to work on the turn's commit. Until end_turn(), which waits for it, there is time for what needs no
+  // turn. REQUIRES: must_sync()
+  void begin_commit() { turn_->begin_commit(); }
   // Commits; settles every reply and notification of the turn.
   void end_turn();
   // For what the store does outside of transactions only: commits what the turn has done so far, and settles it. The turn

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/memory.h"
 #include "base/try.h"
 
 namespace lapse::server {
@@ -68,11 +69,20 @@ Status Turn::rollback_to(Savepoint savepoint) {
   return transaction_ ? transaction_->rollback_to(savepoint) : Status();
 }
 
+void Turn::begin_commit() {
+  if (!transaction_ || !failure_.ok() || out_of_memory_) return;
+  if (!has_memory_for([&] { begun_.emplace(transaction_->commit_unsynced()); })) out_of_memory_ = true;
+}
+
 Status Turn::commit() {
   Status status = std::exchange(failure_, Status());
   try {
     if (std::exchange(out_of_memory_, false)) throw std::bad_alloc();
-    if (transaction_ && status.ok()) status = transaction_->commit().status();
+    if (begun_) {
+      status = begun_->ok() ? store_->wait_durable(**begun_) : begun_->status();
+    } else if (transaction_ && status.ok()) {
+      status = transaction_->commit().status();
+    }
   } catch (...) {
     forget_handles();
     throw;
@@ -82,6 +92,7 @@ Status Turn::commit() {
 }
 
 void Turn::forget_handles() {
+  begun_.reset();
   written_bytes_ = 0;
   keys_.clear();
   readers_.clear();

@@ -67,6 +67,8 @@ class Turn {
   void give_up(const Status& why) { failure_ = why; }
   // The same where there is no memory even to say why: its commit throws std::bad_alloc.
   void give_up_without_memory() { out_of_memory_ = true; }
+  // Lets the disk go to work; commit() then waits for it. Only for a store at durability full.
+  void begin_commit();
   // Ends it. An error means that nothing of it has happened, or (kUnknown) that the disk did not confirm it. What it
   // throws it has ended, too; of a std::bad_alloc it is not known how far the commit came.
   Status commit();
@@ -79,6 +81,7 @@ class Turn {
   Databases* databases_;
   Status failure_;
   bool out_of_memory_ = false;
+  std::optional<Result<uint64_t>> begun_;  // the commit that the disk has not confirmed
   uint64_t written_bytes_ = 0;
   std::set<std::pair<int, std::string>> keys_;
   std::vector<int> changed_;
