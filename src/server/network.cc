@@ -29,8 +29,6 @@ namespace lapse::server {
 namespace {
 
 constexpr uint32_t kReadable = EPOLLIN | EPOLLHUP | EPOLLERR;
-constexpr uint64_t kShortTurnUs =
-    300;  // about what a sync takes: up to then it pays to let more clients share it
 constexpr size_t kScratchBytes =
     4 * Network::kReadBytes;  // of several clients: what they send is run together
 constexpr int kTickMs =
@@ -276,17 +274,11 @@ int Network::timeout_ms() {
 
 void Network::turn(int timeout_ms) {
   Events events;
-  std::span<const epoll_event> ready = wait(&events, arrivals_.empty() ? timeout_ms : 0);
-  const Stopwatch stopwatch;
+  const std::span<const epoll_event> ready = wait(&events, arrivals_.empty() ? timeout_ms : 0);
   server_->begin_turn();
   handle(ready);
   run_arrivals();
   if (server_->must_sync()) {
-    // Who has sent something meanwhile joins those who are about to wait for the disk.
-    while (stopwatch.elapsed_us() < kShortTurnUs && !(ready = wait(&events, 0)).empty()) {
-      handle(ready);
-      run_arrivals();
-    }
     server_->begin_commit();
     read_ahead();
   }

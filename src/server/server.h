@@ -80,7 +80,7 @@ class Server {
     std::string_view bytes;
   };
   void receive(std::span<const Arrival> arrivals);
-  // Whether the turn will end with waiting for the disk, so that more commands had better join it.
+  // Whether the turn will end with waiting for the disk.
   bool must_sync() const {
     return config_.durability == Durability::kFull && !config_.file.empty() && turn_->writes();
   }
