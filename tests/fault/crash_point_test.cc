@@ -105,7 +105,7 @@ Status live(StoreDriver& driver, uint64_t seed, Progress& progress) {
       if (step + kStepsAnOpen >= kSteps) options.buffer_bytes = 64 << 20;
       LAPSE_TRY(driver.open(options));
     }
-    progress.started = driver.history().size() + 1;
+    progress.started = driver.history().size() + StoreDriver::kMostCommitsAStep;
     LAPSE_TRY(driver.random_step());
     progress.acknowledged = driver.history().size();
   }

@@ -43,6 +43,7 @@ class StoreDriver {
   Status commit(const Commit& writes, Synced synced = Synced::kNow);
   Status commit_random() { return commit(random_commit(random_)); }
   // A few that are not waited for one by one, but together.
+  static constexpr uint64_t kMostCommitsAStep = 4;
   Status commit_some_unsynced();
   Status wait_durable();
   // Mostly commits; now and then sync, checkpoint, time passing, a snapshot kept or let go.
