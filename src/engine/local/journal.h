@@ -99,6 +99,7 @@ class Journal {
   const StoreId store_id_;
   const size_t file_bytes_;
   const JournalIo io_;
+  const size_t write_from_bytes_;  // records of this size and more are written, even into a mapped file
 
   // The writer's own.
   uint64_t next_file_;

@@ -22,7 +22,7 @@
 namespace lapse::engine {
 
 enum class JournalIo {
-  kAuto,    // kMapped where preallocated space is really reserved, else kPwrite
+  kAuto,    // kMapped where preallocated space is really reserved, else kPwrite; at full, all is written
   kMapped,  // stores into a mapped, preallocated file; only large records by a system call
   kPwrite,  // a system call per commit
 };
