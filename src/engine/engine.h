@@ -41,7 +41,17 @@ namespace lapse::engine {
 inline constexpr size_t kMaxKeyBytes = 160 << 10;    // the store's 64 KiB, prefixed and escaped
 inline constexpr size_t kMaxValueBytes = 1UL << 30;  // 1 GiB
 
+// The keys from `from` on that are before `to`; none: to the end.
+struct Range {
+  std::string from;
+  std::optional<std::string> to;
+};
+
 // Walks the entries of one Reader in key order. It is born without a position: !valid().
+//
+// A cursor over a range finds those entries and no others: first() and last() are the range's own, and a seek() to before
+// it goes to its first. No move looks at what lies outside, so nothing there can make one expensive: engines may have
+// to step over each entry that was erased a moment ago.
 //
 // A failed move (kCorrupt: the entry there is damaged) leaves the cursor without a position.
 // Over a transaction, a cursor sees what was written through that transaction up to its latest move.
@@ -75,7 +85,8 @@ class Reader {
   virtual void expect(std::span<const std::string_view> /*keys*/) const {}
 
   // The reader must outlive its cursors.
-  virtual std::unique_ptr<Cursor> cursor() const = 0;
+  virtual std::unique_ptr<Cursor> cursor(Range range) const = 0;
+  std::unique_ptr<Cursor> cursor() const { return cursor(Range()); }
 
   // About how many entries have keys in [from, to), at a cost that does not grow with them; exact for a few.
   virtual Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const = 0;

@@ -36,8 +36,8 @@ Map::const_iterator before_it(const Map& map, Map::const_iterator at) {
 }
 
 // From every entry of `map`: each sequence of three moves, compared with the map step by step.
-void expect_every_turn(const Reader& reader, const Map& map) {
-  auto cursor = reader.cursor();
+void expect_every_turn(const Reader& reader, const Map& map, const Range& range = {}) {
+  auto cursor = reader.cursor(range);
   for (auto start = map.begin(); start != map.end(); ++start) {
     for (int turns = 0; turns < 8; ++turns) {
       auto at = start;
@@ -119,6 +119,39 @@ TEST_P(CursorConformance, LivesOnAfterTheEnds) {
 TEST_P(CursorConformance, TurnsRoundAtEveryPosition) {
   const Map expected = fill_layers();
   expect_every_turn(*must(engine_->snapshot()), expected);
+}
+
+// From and to every key, also those that are not there; whole ranges, empty ones and those that end before they begin.
+TEST_P(CursorConformance, KeepsToItsRange) {
+  const Map all = fill_layers();
+  auto transaction = must(engine_->begin());
+  must(transaction->erase("c"));
+  must(transaction->put("cc", "3"));
+  Map own = all;
+  own.erase("c");
+  own["cc"] = "3";
+  auto snapshot = must(engine_->snapshot());
+  const auto expect_range = [](const Reader& reader, const Map& map, const Range& range) {
+    SCOPED_TRACE("from " + range.from + " to " + range.to.value_or("the end"));
+    const Map expected = entries_of(map, range);
+    expect_every_turn(reader, expected, range);
+    auto cursor = reader.cursor(range);
+    EXPECT_EQ(text(expected, expected.begin()), after(cursor->first(), *cursor));
+    EXPECT_EQ(text(expected, before_it(expected, expected.end())), after(cursor->last(), *cursor));
+    for (char key = 'Z'; key <= 'l'; ++key) {
+      const std::string at(1, key);
+      EXPECT_EQ(text(expected, expected.lower_bound(at)), after(cursor->seek(at), *cursor)) << at;
+    }
+  };
+  for (char from = 'Z'; from <= 'l'; ++from) {
+    for (char to = 'Z'; to <= 'l'; ++to) {
+      const Range range{std::string(1, from), std::string(1, to)};
+      expect_range(*snapshot, all, range);
+      expect_range(*transaction, own, range);
+    }
+    expect_range(*snapshot, all, {std::string(1, from), std::nullopt});
+    expect_range(*transaction, own, {"", std::string(1, from)});
+  }
 }
 
 TEST_P(CursorConformance, SeesOwnPutsAndErasesOverCommitted) {

@@ -100,6 +100,14 @@ class ModelTest : public EngineTest {
     return {fresh_.get(), &committed_};
   }
 
+  // Everything, more often than not; else open at an end, or at none, and sometimes empty.
+  Range any_range() {
+    Range range;
+    if (random_.one_in(3)) range.from = any_key();
+    if (random_.one_in(3)) range.to = any_key();
+    return range;
+  }
+
   void need_transaction() {
     if (transaction_) return;
     transaction_ = must(engine_->begin());
@@ -136,8 +144,11 @@ class ModelTest : public EngineTest {
   }
 
   void walk() {
-    const auto [reader, state] = any_reader();
-    auto cursor = reader->cursor();
+    const auto [reader, all] = any_reader();
+    const Range range = any_range();
+    const Map within = entries_of(*all, range);
+    const Map* state = &within;
+    auto cursor = reader->cursor(range);
     auto at = state->end();
     for (int move = 0; move < 30; ++move) {
       Status moved;

@@ -56,6 +56,13 @@ testing::AssertionResult holds(Engine& engine, const Map& expected) {
   return holds(**snapshot, expected);
 }
 
+Map entries_of(const Map& map, const Range& range) {
+  Map within;
+  for (auto at = map.lower_bound(range.from); at != map.end() && (!range.to || at->first < *range.to); ++at)
+    within.insert(*at);
+  return within;
+}
+
 std::string keys(const Reader& reader) {
   std::string all;
   auto cursor = reader.cursor();
@@ -191,7 +198,7 @@ class SteppedSnapshot final : public Snapshot {
   Result<std::optional<std::string_view>> get(std::string_view key) const override {
     return inner_->get(key);
   }
-  std::unique_ptr<Cursor> cursor() const override { return inner_->cursor(); }
+  std::unique_ptr<Cursor> cursor(Range range) const override { return inner_->cursor(std::move(range)); }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     return inner_->estimate_entries(from, to);
   }
@@ -210,7 +217,7 @@ class SteppedTransaction final : public Transaction {
   Result<std::optional<std::string_view>> get(std::string_view key) const override {
     return inner_->get(key);
   }
-  std::unique_ptr<Cursor> cursor() const override { return inner_->cursor(); }
+  std::unique_ptr<Cursor> cursor(Range range) const override { return inner_->cursor(std::move(range)); }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     return inner_->estimate_entries(from, to);
   }

@@ -30,6 +30,8 @@ using Map = std::map<std::string, std::string>;
 // Whether the reader holds exactly `expected`: by get, walking forward and walking back.
 testing::AssertionResult holds(const Reader& reader, const Map& expected);
 testing::AssertionResult holds(Engine& engine, const Map& expected);
+// Those with keys in the range.
+Map entries_of(const Map& map, const Range& range);
 
 // All keys in order, as "a,b,c"; an error, if the walk meets one.
 std::string keys(const Reader& reader);

@@ -15,7 +15,8 @@ struct EngineCalls {
   uint64_t puts = 0;
   uint64_t erases = 0;
   uint64_t cursors = 0;
-  uint64_t moves = 0;  // of cursors: seek, first, last, next, prev
+  uint64_t moves = 0;          // of cursors: seek, first, last, next, prev
+  uint64_t walked_erased = 0;  // what these moves went past: keys that are gone, but perhaps not drained yet
   uint64_t estimates = 0;
   uint64_t snapshots = 0;
   uint64_t transactions = 0;

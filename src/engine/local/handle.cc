@@ -26,7 +26,9 @@ class LocalSnapshot final : public Snapshot {
 
   Result<std::optional<std::string_view>> get(std::string_view key) const override { return point_.get(key); }
   void expect(std::span<const std::string_view> keys) const override { point_.expect(keys); }
-  std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
+  std::unique_ptr<Cursor> cursor(Range range) const override {
+    return std::make_unique<MergeCursor>(&point_, std::move(range));
+  }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     return point_.estimate_entries(from, to);
   }
@@ -60,7 +62,9 @@ class LocalTransaction final : public Transaction {
 
   void expect(std::span<const std::string_view> keys) const override { point_.expect(keys); }
 
-  std::unique_ptr<Cursor> cursor() const override { return std::make_unique<MergeCursor>(&point_); }
+  std::unique_ptr<Cursor> cursor(Range range) const override {
+    return std::make_unique<MergeCursor>(&point_, std::move(range));
+  }
 
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     LAPSE_TRY(check_open());

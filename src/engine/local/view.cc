@@ -58,10 +58,10 @@ void ReadPoint::expect(std::span<const std::string_view> keys) const {
 Result<uint64_t> ReadPoint::estimate_entries(std::string_view from, std::string_view to) const {
   constexpr uint64_t kCountedExactly = 256;
   uint64_t counted = 0;
-  MergeCursor cursor(this);
-  for (Status status = cursor.seek(from); counted < kCountedExactly; status = cursor.next(), ++counted) {
+  MergeCursor cursor(this, {std::string(from), std::string(to)});
+  for (Status status = cursor.first(); counted < kCountedExactly; status = cursor.next(), ++counted) {
     LAPSE_TRY(status);
-    if (!cursor.valid() || cursor.key() >= to) return counted;
+    if (!cursor.valid()) return counted;
   }
   LAPSE_TRY_ASSIGN(double estimate, view->generation->estimate_entries(from, to));
   LAPSE_TRY_ASSIGN(const double active, estimate_surplus(*view->active, view->frozen.get(), from, to));
@@ -90,8 +90,9 @@ Result<double> ReadPoint::estimate_surplus(const WriteBuffer& buffer, const Writ
   return surplus * sample.keys_per_sample;
 }
 
-MergeCursor::MergeCursor(const ReadPoint* point)
+MergeCursor::MergeCursor(const ReadPoint* point, Range range)
     : point_(point),
+      range_(std::move(range)),
       buffers_{iterate(point->own, kEverything), iterate(point->view->active.get(), point->sequence),
                iterate(point->view->frozen.get(), point->sequence)},
       tree_(point->view->generation.get(), point->verify_checksums) {}
@@ -115,19 +116,25 @@ Status MergeCursor::move_all(MoveBuffer move_buffer, MoveTree move_tree) {
 
 Status MergeCursor::seek(std::string_view key) {
   LAPSE_TRY(restart(Direction::kForward));
-  LAPSE_TRY(move_all([&](auto* buffer) { buffer->seek(key); }, [&](auto* tree) { return tree->seek(key); }));
+  const std::string_view at = std::max<std::string_view>(key, range_.from);
+  LAPSE_TRY(move_all([&](auto* buffer) { buffer->seek(at); }, [&](auto* tree) { return tree->seek(at); }));
   return settle();
 }
 
 Status MergeCursor::first() {
+  if (!range_.from.empty()) return seek(range_.from);
   LAPSE_TRY(restart(Direction::kForward));
   LAPSE_TRY(move_all([](auto* buffer) { buffer->first(); }, [](auto* tree) { return tree->first(); }));
   return settle();
 }
 
 Status MergeCursor::last() {
-  LAPSE_TRY(restart(Direction::kBackward));
-  LAPSE_TRY(move_all([](auto* buffer) { buffer->last(); }, [](auto* tree) { return tree->last(); }));
+  if (range_.to) {
+    LAPSE_TRY(move_beyond(*range_.to, Direction::kBackward));
+  } else {
+    LAPSE_TRY(restart(Direction::kBackward));
+    LAPSE_TRY(move_all([](auto* buffer) { buffer->last(); }, [](auto* tree) { return tree->last(); }));
+  }
   return settle();
 }
 
@@ -214,11 +221,15 @@ unsigned MergeCursor::find_front(std::string_view* key) const {
   return front;
 }
 
+bool MergeCursor::has_left_range() const {
+  return direction_ == Direction::kForward ? range_.to && key_ >= *range_.to : key_ < range_.from;
+}
+
 // Makes the front the current entry, past what is erased.
 Status MergeCursor::settle() {
   while (true) {
     at_current_ = find_front(&key_);
-    if (at_current_ == 0) return {};
+    if (at_current_ == 0 || has_left_range()) return {};
     const int upper = std::countr_zero(at_current_);
     if (upper == kBuffers) {
       value_ = tree_.value();

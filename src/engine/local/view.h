@@ -48,10 +48,11 @@ struct ReadPoint {
                                   std::string_view to) const;
 };
 
-// Merges the sources of a read point in key order; of equal keys the upper source counts.
+// Merges the sources of a read point in key order; of equal keys the upper source counts. What is erased in the buffers is
+// stepped over one by one, but never beyond the range.
 class MergeCursor final : public Cursor {
  public:
-  explicit MergeCursor(const ReadPoint* point);
+  MergeCursor(const ReadPoint* point, Range range);
 
   Status seek(std::string_view key) override;
   Status first() override;
@@ -76,9 +77,11 @@ class MergeCursor final : public Cursor {
   Status step_past_current();
   Status move_beyond(const std::string& key, Direction direction);
   Status settle();
+  bool has_left_range() const;
   unsigned find_front(std::string_view* key) const;
 
   const ReadPoint* point_;
+  const Range range_;
   WriteBuffer::Iterator buffers_[kBuffers];  // upper ones first
   TreeCursor tree_;
   Direction direction_ = Direction::kForward;
