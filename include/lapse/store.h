@@ -73,8 +73,10 @@ class Snapshot final : public Reader {
   friend class Store;
 };
 
+// A place in a transaction to come back to. Savepoint() is the beginning of any.
 struct Savepoint {
-  size_t writes = 0;
+  size_t writes = 0;        // so many stood before it,
+  uint64_t last_write = 0;  // and this was the last of them
 };
 
 // Many calls that take effect together, at commit(), or not at all. It reads what is committed with its own writes
@@ -113,7 +115,8 @@ class Transaction final : public Keyspace {
   void rollback();
 
   Savepoint savepoint() const;
-  // Undoes what was done since. The savepoint may be used again; later ones are void.
+  // Undoes what was done since. The savepoint may be used again; later ones are void. kInvalidArgument, and nothing
+  // happens: it is void, or another transaction's.
   Status rollback_to(Savepoint savepoint);
 
   uint64_t revision() const;  // that commit() will give it

@@ -100,9 +100,11 @@ class Snapshot : public Reader {
   virtual uint64_t sequence() const = 0;
 };
 
-// Marks a place in a transaction to come back to. Only good for the transaction that made it.
+// Marks a place in a transaction to come back to. Only good for the transaction that made it; Savepoint() is the
+// beginning of any.
 struct Savepoint {
-  size_t writes = 0;
+  size_t writes = 0;        // so many stood before it,
+  uint64_t last_write = 0;  // and this was the last of them: no other write in the process has its number
 };
 
 // Reads see the latest commit, and this transaction's own writes over it. Dropping a transaction
@@ -117,7 +119,8 @@ class Transaction : public Reader {
   virtual Status erase(std::string_view key) = 0;
 
   virtual Savepoint savepoint() const = 0;
-  // Undoes every write since. Later savepoints are void; this one may be used again.
+  // Undoes every write since. Later savepoints are void; this one may be used again. kInvalidArgument: it is void, or
+  // another transaction's; nothing happened.
   virtual Status rollback_to(Savepoint savepoint) = 0;
 
   // The number that commit() will give it, if it writes anything.

@@ -365,8 +365,13 @@ Result<std::vector<std::string>> Transaction::list_families() const {
 Result<uint64_t> Transaction::commit() { return scope()->commit(WriteTransaction::Mode::kOrdinary); }
 Result<uint64_t> Transaction::commit_unsynced() { return scope()->commit(WriteTransaction::Mode::kUnsynced); }
 void Transaction::rollback() { scope()->rollback(); }
-Savepoint Transaction::savepoint() const { return {scope()->transaction().savepoint().writes}; }
-Status Transaction::rollback_to(Savepoint savepoint) { return scope()->rollback_to({savepoint.writes}); }
+Savepoint Transaction::savepoint() const {
+  const engine::Savepoint here = scope()->transaction().savepoint();
+  return {here.writes, here.last_write};
+}
+Status Transaction::rollback_to(Savepoint savepoint) {
+  return scope()->rollback_to({savepoint.writes, savepoint.last_write});
+}
 uint64_t Transaction::revision() const { return scope()->transaction().revision(); }
 int64_t Transaction::now_ms() const { return scope()->transaction().now_ms(); }
 

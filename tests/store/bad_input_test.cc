@@ -245,6 +245,8 @@ TEST_F(BadInput, TransactionsThatAreOver) {
 TEST_F(BadInput, SavepointsOfNowhere) {
   Transaction transaction = must(store().begin());
   EXPECT_COMPLAINT(kInvalidArgument, transaction.rollback_to(Savepoint{.writes = 1'000}), "savepoint");
+  must(transaction.put("key", "value"));
+  EXPECT_COMPLAINT(kInvalidArgument, transaction.rollback_to(Savepoint{.writes = 1}), "savepoint");
 }
 
 TEST_F(BadInput, TransactionsThatAreTooLarge) {

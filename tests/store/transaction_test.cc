@@ -257,6 +257,33 @@ TEST_P(Transactions, RollingBackToAVoidSavepointIsRefused) {
   EXPECT_CODE(kInvalidArgument, transaction.rollback_to(two));
 }
 
+TEST_P(Transactions, AVoidSavepointIsRefusedHoweverMuchIsWrittenSince) {
+  Transaction transaction = must(store().begin());
+  const Savepoint none = transaction.savepoint();
+  must(transaction.put("a", "1", 1h));
+  const Savepoint one = transaction.savepoint();
+  must(transaction.rollback_to(none));
+  // It would come to lie between a row and its expiry entry.
+  for (const char* key : {"b", "c", "d"}) must(transaction.put(key, "2", 1h));
+  EXPECT_COMPLAINT(kInvalidArgument, transaction.rollback_to(one), "savepoint");
+  must(transaction.commit());
+  must(store().verify());
+  EXPECT_EQ(3u, count(store()));
+}
+
+TEST_P(Transactions, ASavepointOfAnotherTransactionIsRefused) {
+  Transaction first = must(store().begin());
+  must(first.put("a", "1", 1h));
+  const Savepoint foreign = first.savepoint();
+  first.rollback();
+  Transaction second = must(store().begin());
+  for (const char* key : {"b", "c", "d"}) must(second.put(key, "2", 1h));
+  EXPECT_COMPLAINT(kInvalidArgument, second.rollback_to(foreign), "another transaction's");
+  must(second.rollback_to(Savepoint()));
+  must(second.commit());
+  EXPECT_EQ(0u, count(store()));
+}
+
 TEST_P(Transactions, SavepointsCoverClears) {
   Family family = this->family("f", {.counted = true});
   must(family.put("a", "1", 1h));

@@ -1,6 +1,7 @@
 #include "engine/local/handle.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace lapse::engine {
 namespace {
 
 constexpr size_t kCopyStepBytes = 16 << 20;  // of one commit of compact_to()
+
+// Of all writes in the process, also those that were rolled back, only one has it.
+uint64_t next_write_number() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 class LocalSnapshot final : public Snapshot {
  public:
@@ -78,12 +85,13 @@ class LocalTransaction final : public Transaction {
 
   Status erase(std::string_view key) override { return write(key, std::nullopt); }
 
-  Savepoint savepoint() const override { return {undo_.size()}; }
+  Savepoint savepoint() const override { return {undo_.size(), number_of_write(undo_.size())}; }
 
   Status rollback_to(Savepoint savepoint) override {
     LAPSE_TRY(check_open());
-    if (savepoint.writes > undo_.size())
-      return {StatusCode::kInvalidArgument, "this savepoint has been rolled back already"};
+    if (savepoint.writes > undo_.size() || savepoint.last_write != number_of_write(savepoint.writes))
+      return {StatusCode::kInvalidArgument,
+              "this savepoint has been rolled back already, or is another transaction's"};
     for (; undo_.size() > savepoint.writes; undo_.pop_back()) {
       writes_->undo(undo_.back().entry);
       bytes_ -= undo_.back().bytes;
@@ -103,7 +111,11 @@ class LocalTransaction final : public Transaction {
   struct Undo {
     WriteBuffer::Entry* entry;
     size_t bytes;
+    uint64_t number;
   };
+
+  // Of the n-th that stands; counted from 1.
+  uint64_t number_of_write(size_t n) const { return n == 0 ? 0 : undo_[n - 1].number; }
 
   static Status too_large(std::string_view what, size_t bytes, size_t limit) {
     return {StatusCode::kTooLarge, std::string(what) + " of " + std::to_string(bytes) +
@@ -143,7 +155,7 @@ class LocalTransaction final : public Transaction {
     if (bytes_ + bytes > limit) return too_large("transaction", bytes_ + bytes, limit);
     // Room first: a write that was made must be one that can be undone.
     if (undo_.size() == undo_.capacity()) undo_.reserve(std::max<size_t>(kFirstUndos, 2 * undo_.size()));
-    undo_.push_back({writes_->insert(key, undo_.size(), value), bytes});
+    undo_.push_back({writes_->insert(key, undo_.size(), value), bytes, next_write_number()});
     bytes_ += bytes;
     ++changes_;
     return {};
