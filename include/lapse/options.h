@@ -44,7 +44,7 @@ struct FamilyOptions {
   // Whether a key that would be permanent is refused, with kInvalidArgument.
   bool require_ttl = false;
   // TTLs are varied by up to so many percent either way, so that a million keys set together do not die
-  // together. 0 to 100. Absolute deadlines are left as they are.
+  // together. 0 to 100. Absolute deadlines are left as they are, unless max_ttl cuts them; and no key lives longer than that.
   int jitter_percent = 0;
   std::optional<HistoryPolicy> history = {};
 

@@ -186,12 +186,25 @@ TEST_P(Policies, JitterOfTheLargestKindLeavesAtLeastAMillisecond) {
 TEST_P(Policies, JitterDoesNotOverflow) {
   Family family = this->family("f", {.jitter_percent = 100});
   for (int i = 0; i < 50; ++i) {
-    const Status status = family.put("key", "value", std::chrono::milliseconds(kNever - kStart - 1));
-    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidArgument);
-    if (status.ok()) {
-      EXPECT_LT(kStart, deadline(family, "key"));
-    }
+    must(family.put("key", "value", std::chrono::milliseconds(kNever - kStart - 1)));
+    EXPECT_LT(kStart, deadline(family, "key"));
+    EXPECT_GT(kNever, deadline(family, "key"));
+    EXPECT_CODE(kInvalidArgument, family.put("key", "value", std::chrono::milliseconds(kNever - kStart)))
+        << "beyond the end of time, though it might be made shorter";
   }
+}
+
+TEST_P(Policies, JitterSpreadsWhatTheMaximumCuts) {
+  Family family = this->family("f", {.max_ttl = 1'000s, .jitter_percent = 50});
+  std::set<int64_t> left;
+  const Lifetime lifetimes[] = {2'000s, 1'000s, Lifetime::forever(), Lifetime::until(kNever - 1)};
+  for (int i = 0; i < 400; ++i) {
+    must(family.put("key", "value", lifetimes[i % 4]));
+    left.insert(ttl(family, "key")->count());
+  }
+  EXPECT_LT(350u, left.size()) << "they do not die together";
+  EXPECT_LE(500'000, *left.begin());
+  EXPECT_GE(1'000'000, *left.rbegin());
 }
 
 TEST_P(Policies, JitterVariesDefaultTouchAndExpireToo) {
