@@ -31,7 +31,8 @@ struct IterateOptions {
 
 // It sees the store as of its creation, judged by the one clock reading taken then: what is written or expires
 // later changes nothing. It may outlive the snapshot that it was made from. Over a transaction it sees the transaction's
-// writes up to its latest move, and must not be used after the transaction's end.
+// writes up to its latest move, but not that the family was cleared, dropped or exchanged; and it must not be used after the
+// transaction's end.
 //
 // For one thread at a time. A long-lived iterator keeps disk space from being used again.
 class Iterator {

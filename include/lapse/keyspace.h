@@ -64,7 +64,7 @@ enum class Ending { kNone, kOverwritten, kErased, kExpired };
 // One value that a key had. It was visible from written_at_ms until ended_at_ms.
 struct Revision {
   std::string value;
-  uint64_t revision = 0;  // 0 for what was written before the family had history
+  uint64_t revision = 0;  // 0 for what was written before the family had history or revisions
   int64_t written_at_ms = 0;
   int64_t ended_at_ms = kNever;  // kNever: still visible
   Ending ending = Ending::kNone;
@@ -106,7 +106,7 @@ class Reader {
   Status for_each_expiring(int64_t from_ms, int64_t to_ms,
                            const std::function<bool(const Expiring&)>& visit) const;
   // How many keys end in each of the next `buckets` stretches of `width`: the first is [now, now + width).
-  // Costs as much as there are keys that do.
+  // Costs as much as there are keys that do. At most a million buckets.
   Result<std::vector<uint64_t>> forecast(std::chrono::milliseconds width, size_t buckets) const;
   // When to purge next: no key that is stored has an earlier deadline, those that are due included. kNever: none has any.
   // As a rule it is known, and costs a comparison. It may be too early, by a key that is gone or has been given more
@@ -138,7 +138,6 @@ class Reader {
   Result<FamilyOptions> family_options() const;
 
  protected:
-  Reader() = default;
   Reader(std::shared_ptr<internal::Scope> scope, std::shared_ptr<internal::Family> family);
 
   Result<internal::ReadView> read_history(int64_t at_ms) const;

@@ -110,7 +110,7 @@ class Transaction final : public Keyspace {
   // For those who have better to do than to wait for the disk, at durability full: as commit(), but it only lets the disk go
   // to work. Later transactions see it at once; everyone else when Store::wait_durable() of its number has returned, or a
   // later commit(). Tell nobody of it before. At other durabilities it is commit(), and so it is for one that makes, drops,
-  // clears or exchanges families.
+  // clears or exchanges families, or is the first to give a key of a family a lifetime.
   Result<uint64_t> commit_unsynced();
   void rollback();
 
@@ -211,7 +211,8 @@ class Store final : public Keyspace {
 
   Result<Snapshot> snapshot() const;
   // The store as it was at `at_ms`, as far as its families keep history; reads in others are kInvalidArgument, as is a
-  // time in the future.
+  // time in the future. Of the deadlines that a value was given, it shows the last: expire, touch and persist make no
+  // revision.
   Result<Snapshot> snapshot_at(int64_t at_ms) const;
 
   // Keyspace::purge_expired for every family, one after the other; that whose keys have been due for longest comes first, so
@@ -237,8 +238,9 @@ class Store final : public Keyspace {
   double backlog() const;
   // What the store's clock says.
   int64_t now_ms() const;
-  // Syncs and releases the files. Every later call is kUnavailable. The error is of interest: the destructor has
-  // nobody to tell.
+  // Syncs and releases the files. Every later call of this handle is kUnavailable. Its snapshots and iterators go on reading,
+  // and keep the files until they are gone; a transaction that is open can be committed only if another Store is on the
+  // file. The error is of interest: the destructor has nobody to tell.
   Status close();
 
  private:

@@ -22,9 +22,11 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   const std::string prefix = expiry_prefix(writer.id());
   const std::string& from = writer.family()->due_from;
   DueEntries due;
-  const auto cursor = writer.transaction()->engine()->cursor();
-  LAPSE_TRY(cursor->seek(from.starts_with(prefix) ? from : prefix));
-  for (; cursor->valid() && cursor->key().starts_with(prefix);) {
+  const auto cursor =
+      writer.transaction()->engine()->cursor({from.starts_with(prefix) ? from : prefix, prefix_end(prefix)});
+  for (Status status = cursor->first();; status = cursor->next()) {
+    LAPSE_TRY(status);
+    if (!cursor->valid()) break;
     LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix.size()));
     const bool is_due = !is_visible(entry.deadline_ms, writer.now_ms());
     if (!is_due || due.entries.size() == limit) {
@@ -34,7 +36,6 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
       break;
     }
     due.entries.emplace_back(cursor->key());
-    LAPSE_TRY(cursor->next());
   }
   return due;
 }
@@ -135,10 +136,10 @@ Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t 
 Status for_each_expiring(const engine::Reader& reader, FamilyId id, int64_t from_ms, int64_t to_ms,
                          FunctionRef<bool(const ExpiryKey&)> visit) {
   const std::string prefix = expiry_prefix(id);
-  const auto cursor = reader.cursor();
-  for (Status status = cursor->seek(expiry_from(id, from_ms));; status = cursor->next()) {
+  const auto cursor = reader.cursor({expiry_from(id, from_ms), prefix_end(prefix)});
+  for (Status status = cursor->first();; status = cursor->next()) {
     LAPSE_TRY(status);
-    if (!cursor->valid() || !cursor->key().starts_with(prefix)) return {};
+    if (!cursor->valid()) return {};
     LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix.size()));
     if (entry.deadline_ms >= to_ms || !visit(entry)) return {};
   }

@@ -49,8 +49,8 @@ Status drop_family(WriteTransaction* transaction, std::string_view name) {
 }
 
 Status swap_families(WriteTransaction* transaction, std::string_view a, std::string_view b) {
-  if (a == b) return {};
   LAPSE_TRY_ASSIGN(const auto family_a, family_in(transaction, a));
+  if (a == b) return {};
   LAPSE_TRY_ASSIGN(const auto family_b, family_in(transaction, b));
   LAPSE_TRY_ASSIGN(FamilyRecord record_a, read_record(*transaction->engine(), a));
   LAPSE_TRY_ASSIGN(FamilyRecord record_b, read_record(*transaction->engine(), b));

@@ -68,7 +68,7 @@ Status FamilyWriter::erase_row(std::string_view key, const Row& old) {
 
 Status FamilyWriter::remove_expired(std::string_view key, const Row& old) {
   LAPSE_TRY(replace(key, old, std::nullopt, Ending::kExpired));
-  transaction_->note_removed_expired(1);
+  transaction_->note_removed_expired();
   return {};
 }
 
@@ -94,12 +94,11 @@ Status FamilyWriter::replace(std::string_view key, const std::optional<Row>& old
     if (!old) {
       LAPSE_TRY_ASSIGN(state, state_without_row(*transaction_->engine(), id(), key));
     } else {
-      const RevisionInfo before = old->revision.value_or(RevisionInfo());
-      state = {before.ordinal, before.oldest_written_at_ms, before.oldest_number};
+      state = state_with_row(*old);
       // What this transaction wrote itself was never there for anyone.
-      if (before.number == transaction_->revision()) {
+      if (old->revision_number() == transaction_->revision()) {
         --state.newest_ordinal;
-        if (!next) LAPSE_TRY(mark_newest_erased(transaction_, id(), key, state));
+        if (!next) LAPSE_TRY(withdraw(transaction_, id(), key, &state));
       } else {
         transaction_->note_revision();
         LAPSE_TRY(archive(transaction_, id(), key, *old, ending, !next));
@@ -178,8 +177,11 @@ Result<FamilyId> take_family_id(WriteTransaction* transaction) {
 }
 
 Status discard_family_id(WriteTransaction* transaction, FamilyId id) {
-  transaction->state()->may_have_garbage = true;
-  return transaction->put(garbage_key(id), {});
+  StoreState& state = *transaction->state();
+  const std::string key = garbage_key(id);
+  state.may_have_garbage = true;
+  state.garbage_list_from = std::min(state.garbage_list_from, key);
+  return transaction->put(key, {});
 }
 
 Status write_count(WriteTransaction* transaction, FamilyId id, uint64_t count) {

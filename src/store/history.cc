@@ -15,23 +15,28 @@ struct Found {
   HistoryRow row;
 };
 
-// The row at the cursor, if it is one of those under `prefix`; `family_prefix` ends where keys begin.
-Result<std::optional<Found>> found_at(const engine::Cursor& cursor, std::string_view family_prefix,
-                                      std::string_view prefix) {
-  if (!cursor.valid() || !cursor.key().starts_with(prefix)) return std::optional<Found>();
-  std::optional<HistoryKey> key = parse_history_key(cursor.key().substr(family_prefix.size()));
+// Where a key's history lies, from its oldest row on. Before that, and around it among the rows of other keys, may be any
+// number of rows that were trimmed, and that the engine has not done with yet: whoever looks further walks over them.
+engine::Range history_range(FamilyId id, std::string_view key, const HistoryState& state) {
+  return {history_key(id, key, state.oldest_written_at_ms, state.oldest_number),
+          prefix_end(history_key_prefix(id, key))};
+}
+
+// The row at a cursor over history; nothing if it has no position.
+Result<std::optional<Found>> found_at(const engine::Cursor& cursor, FamilyId id) {
+  if (!cursor.valid()) return std::optional<Found>();
+  std::optional<HistoryKey> key = parse_history_key(cursor.key().substr(history_prefix(id).size()));
   if (!key) return Status(StatusCode::kCorrupt, "a history row has a key that cannot be read");
   LAPSE_TRY_ASSIGN(const HistoryRow row, decode_history_row(key->key, cursor.value()));
   return std::optional<Found>(Found{std::move(*key), row});
 }
 
 Revision to_revision(const HistoryKey& key, const HistoryRow& row) {
-  const Ended ended = end_of_revision(row.deadline_ms, row.ended_at_ms, row.ending);
   return {.value = std::string(row.value),
           .revision = key.revision,
           .written_at_ms = key.written_at_ms,
-          .ended_at_ms = ended.at_ms,
-          .ending = ended.how,
+          .ended_at_ms = row.ended_at_ms,
+          .ending = row.ending,
           .deadline_ms = row.deadline_ms};
 }
 
@@ -60,27 +65,92 @@ Result<std::optional<Row>> data_row(const engine::Reader& reader, FamilyId id, s
   return std::optional<Row>(row);
 }
 
+Result<HistoryState> state_of(const engine::Reader& reader, FamilyId id, std::string_view key,
+                              const std::optional<Row>& row) {
+  return row ? state_with_row(*row) : state_without_row(reader, id, key);
+}
+
+// The history rows of a key that has this row, or none: newest first, until `visit` says false.
+Status for_each_past(const engine::Reader& reader, FamilyId id, std::string_view key,
+                     const std::optional<Row>& row, FunctionRef<bool(const Found&)> visit) {
+  LAPSE_TRY_ASSIGN(const HistoryState state, state_of(reader, id, key, row));
+  const auto cursor = reader.cursor(history_range(id, key, state));
+  for (Status status = cursor->last();; status = cursor->prev()) {
+    LAPSE_TRY(status);
+    LAPSE_TRY_ASSIGN(const std::optional<Found> found, found_at(*cursor, id));
+    if (!found || !visit(*found)) return {};
+  }
+}
+
 // Whether a policy still keeps a revision, when `newest_ordinal` is that of the newest one.
 bool keeps(const std::optional<HistoryPolicy>& policy, const HistoryRow& row, uint64_t newest_ordinal,
            int64_t now_ms) {
   if (!policy) return false;
   if (policy->keep_last > 0 && newest_ordinal - row.ordinal >= policy->keep_last) return false;
-  const int64_t ended_ms = end_of_revision(row.deadline_ms, row.ended_at_ms, row.ending).at_ms;
-  return policy->keep_for.count() == 0 || ended_ms >= now_ms - policy->keep_for.count();
+  return policy->keep_for.count() == 0 || row.ended_at_ms >= now_ms - policy->keep_for.count();
+}
+
+// Whether a revision that goes would be kept, if there were no newest one.
+bool is_displaced(const std::optional<HistoryPolicy>& policy, const HistoryRow& row,
+                  uint64_t newest_ordinal) {
+  return policy && policy->keep_last > 0 && newest_ordinal - row.ordinal == policy->keep_last;
+}
+
+// trim(), of `limit` rows at most. Without a policy everything goes.
+Result<uint64_t> trim_up_to(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                            const std::optional<HistoryPolicy>& policy, uint64_t limit, HistoryState* state) {
+  const auto cursor = transaction->engine()->cursor(history_range(id, key, *state));
+  uint64_t trimmed = 0;
+  for (Status status = cursor->first(); trimmed < limit; status = cursor->next(), ++trimmed) {
+    LAPSE_TRY(status);
+    LAPSE_TRY_ASSIGN(const std::optional<Found> oldest, found_at(*cursor, id));
+    if (!oldest) break;
+    // Also where it goes now: if all of it does, the next search begins at the last one.
+    state->oldest_written_at_ms = oldest->key.written_at_ms;
+    state->oldest_number = oldest->key.revision;
+    if (keeps(policy, oldest->row, state->newest_ordinal, transaction->written_at_ms())) break;
+    if (transaction->remembers_trimmed_rows() && is_displaced(policy, oldest->row, state->newest_ordinal)) {
+      transaction->note_trimmed(history_key_prefix(id, key), {oldest->key.written_at_ms, oldest->key.revision,
+                                                              std::string(cursor->value())});
+    }
+    LAPSE_TRY(transaction->erase(std::string(cursor->key())));
+  }
+  return trimmed;
+}
+
+struct Ended {
+  int64_t at_ms;
+  Ending how;
+};
+
+// When a row ended that is being replaced. Where dates are ahead of the clock, its deadline may have come by them and not by the
+// clock: those who look back saw the row until then, or, if its deadline was behind the dates from the start, never.
+Ended end_of(const Row& old, const WriteTransaction& transaction, Ending how) {
+  const Ended expired{old.deadline_ms, Ending::kExpired};
+  if (!is_visible(old.deadline_ms, transaction.now_ms())) return expired;
+  if (old.deadline_ms <= old.written_at_ms()) return {old.written_at_ms(), how};
+  if (!is_visible(old.deadline_ms, transaction.written_at_ms())) return expired;
+  return {transaction.written_at_ms(), how};  // the date of the revision that follows
+}
+
+// What the transaction had overwritten, it has erased in the end.
+Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                          const HistoryState& state) {
+  const auto cursor = transaction->engine()->cursor(history_range(id, key, state));
+  LAPSE_TRY(cursor->last());
+  LAPSE_TRY_ASSIGN(std::optional<Found> newest, found_at(*cursor, id));
+  if (!newest || newest->row.ending != Ending::kOverwritten) return {};
+  newest->row.ending = Ending::kErased;
+  newest->row.oldest_written_at_ms = state.oldest_written_at_ms;
+  newest->row.oldest_number = state.oldest_number;
+  return transaction->put(std::string(cursor->key()), encode_history_row(newest->row));
 }
 
 }  // namespace
 
-Ended end_of_revision(int64_t deadline_ms, int64_t at_ms, Ending how) {
-  return deadline_ms <= at_ms && deadline_ms != kNever ? Ended{deadline_ms, Ending::kExpired}
-                                                       : Ended{at_ms, how};
-}
-
 Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key, const Row& old,
                Ending ending, bool is_last) {
-  // By the deadline, if that has come; else by the date of the commit, which is that of the revision that follows.
-  Ended ended{transaction->written_at_ms(), ending};
-  if (!is_visible(old.deadline_ms, transaction->now_ms())) ended = {old.deadline_ms, Ending::kExpired};
+  const Ended ended = end_of(old, *transaction, ending);
   HistoryRow row;
   row.value = old.value;
   row.ending = ended.how;
@@ -95,47 +165,38 @@ Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key,
                           encode_history_row(row));
 }
 
-Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
-                          const HistoryState& state) {
-  const std::string prefix = history_key_prefix(id, key);
-  const auto cursor = transaction->engine()->cursor();
-  LAPSE_TRY(seek_last_before(cursor.get(), *prefix_end(prefix)));
-  LAPSE_TRY_ASSIGN(std::optional<Found> newest, found_at(*cursor, history_prefix(id), prefix));
-  if (!newest || newest->row.ending != Ending::kOverwritten) return {};
-  newest->row.ending = Ending::kErased;
-  newest->row.oldest_written_at_ms = state.oldest_written_at_ms;
-  newest->row.oldest_number = state.oldest_number;
-  return transaction->put(std::string(cursor->key()), encode_history_row(newest->row));
+Status withdraw(WriteTransaction* transaction, FamilyId id, std::string_view key, HistoryState* state) {
+  if (const auto* trimmed = transaction->trimmed_row(history_key_prefix(id, key))) {
+    state->oldest_written_at_ms = trimmed->written_at_ms;
+    state->oldest_number = trimmed->revision;
+    LAPSE_TRY(
+        transaction->put(history_key(id, key, trimmed->written_at_ms, trimmed->revision), trimmed->bytes));
+  }
+  return mark_newest_erased(transaction, id, key, *state);
+}
+
+HistoryState state_with_row(const Row& row) {
+  const RevisionInfo revision = row.revision.value_or(RevisionInfo());
+  return {revision.ordinal, revision.oldest_written_at_ms, revision.oldest_number};
 }
 
 Result<HistoryState> state_without_row(const engine::Reader& reader, FamilyId id, std::string_view key) {
-  const std::string prefix = history_key_prefix(id, key);
-  const auto cursor = reader.cursor();
-  LAPSE_TRY(seek_last_before(cursor.get(), *prefix_end(prefix)));
-  LAPSE_TRY_ASSIGN(const std::optional<Found> newest, found_at(*cursor, history_prefix(id), prefix));
+  const auto cursor = reader.cursor(history_range(id, key, HistoryState()));
+  LAPSE_TRY(cursor->last());
+  LAPSE_TRY_ASSIGN(const std::optional<Found> newest, found_at(*cursor, id));
   if (!newest) return HistoryState();
   return HistoryState{newest->row.ordinal, newest->row.oldest_written_at_ms, newest->row.oldest_number};
+}
+
+Result<HistoryState> history_state(const engine::Reader& reader, FamilyId id, std::string_view key) {
+  LAPSE_TRY_ASSIGN(const std::optional<Row> row, data_row(reader, id, key));
+  return state_of(reader, id, key, row);
 }
 
 Result<uint64_t> trim(WriteTransaction* transaction, FamilyId id, std::string_view key,
                       const HistoryPolicy& policy, HistoryState* state) {
   if (policy.keep_last == 0 && policy.keep_for.count() == 0) return uint64_t{0};
-  const std::string family = history_prefix(id);
-  const std::string prefix = history_key_prefix(id, key);
-  const auto cursor = transaction->engine()->cursor();
-  uint64_t trimmed = 0;
-  LAPSE_TRY(cursor->seek(history_key(id, key, state->oldest_written_at_ms, state->oldest_number)));
-  for (;; ++trimmed) {
-    LAPSE_TRY_ASSIGN(const std::optional<Found> oldest, found_at(*cursor, family, prefix));
-    if (!oldest) break;
-    // Also where it goes now: if all of it does, the next search begins at the last one.
-    state->oldest_written_at_ms = oldest->key.written_at_ms;
-    state->oldest_number = oldest->key.revision;
-    if (keeps(policy, oldest->row, state->newest_ordinal, transaction->written_at_ms())) break;
-    LAPSE_TRY(transaction->erase(std::string(cursor->key())));
-    LAPSE_TRY(cursor->next());
-  }
-  return trimmed;
+  return trim_up_to(transaction, id, key, policy, std::numeric_limits<uint64_t>::max(), state);
 }
 
 Result<std::optional<Revision>> revision_at(const engine::Reader& reader, FamilyId id, std::string_view key,
@@ -145,10 +206,12 @@ Result<std::optional<Revision>> revision_at(const engine::Reader& reader, Family
     Revision present = to_revision(*row, at_ms);
     return was_visible(present, at_ms) ? std::optional(std::move(present)) : std::nullopt;
   }
-  const std::string prefix = history_key_prefix(id, key);
-  const auto cursor = reader.cursor();
-  LAPSE_TRY(seek_last_before(cursor.get(), history_key(id, key, at_ms + 1, 0)));
-  LAPSE_TRY_ASSIGN(const std::optional<Found> last, found_at(*cursor, history_prefix(id), prefix));
+  LAPSE_TRY_ASSIGN(const HistoryState state, state_of(reader, id, key, row));
+  engine::Range written_by_then = history_range(id, key, state);
+  written_by_then.to = history_key(id, key, at_ms + 1, 0);
+  const auto cursor = reader.cursor(std::move(written_by_then));
+  LAPSE_TRY(cursor->last());
+  LAPSE_TRY_ASSIGN(const std::optional<Found> last, found_at(*cursor, id));
   if (!last) return std::optional<Revision>();
   Revision past = to_revision(last->key, last->row);
   return was_visible(past, at_ms) ? std::optional(std::move(past)) : std::nullopt;
@@ -158,29 +221,20 @@ Status for_each_revision(const engine::Reader& reader, FamilyId id, std::string_
                          FunctionRef<bool(const Revision&)> visit) {
   LAPSE_TRY_ASSIGN(const std::optional<Row> row, data_row(reader, id, key));
   if (row && !visit(to_revision(*row, now_ms))) return {};
-  const std::string family = history_prefix(id);
-  const std::string prefix = history_key_prefix(id, key);
-  const auto cursor = reader.cursor();
-  for (Status status = seek_last_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
-    LAPSE_TRY(status);
-    LAPSE_TRY_ASSIGN(const std::optional<Found> found, found_at(*cursor, family, prefix));
-    if (!found || !visit(to_revision(found->key, found->row))) return {};
-  }
+  return for_each_past(reader, id, key, row,
+                       [&](const Found& past) { return visit(to_revision(past.key, past.row)); });
 }
 
 Result<std::optional<Revision>> revision_numbered(const engine::Reader& reader, FamilyId id,
                                                   std::string_view key, uint64_t number, int64_t now_ms) {
   LAPSE_TRY_ASSIGN(const std::optional<Row> row, data_row(reader, id, key));
   if (row && row->revision_number() == number) return std::optional(to_revision(*row, now_ms));
-  const std::string family = history_prefix(id);
-  const std::string prefix = history_key_prefix(id, key);
-  const auto cursor = reader.cursor();
-  for (Status status = seek_last_before(cursor.get(), *prefix_end(prefix));; status = cursor->prev()) {
-    LAPSE_TRY(status);
-    LAPSE_TRY_ASSIGN(const std::optional<Found> found, found_at(*cursor, family, prefix));
-    if (!found || found->key.revision < number) return std::optional<Revision>();
-    if (found->key.revision == number) return std::optional(to_revision(found->key, found->row));
-  }
+  std::optional<Revision> numbered;
+  LAPSE_TRY(for_each_past(reader, id, key, row, [&](const Found& past) {
+    if (past.key.revision == number) numbered = to_revision(past.key, past.row);
+    return past.key.revision > number;
+  }));
+  return numbered;
 }
 
 std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms) {
@@ -195,31 +249,28 @@ std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms) {
 Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
                            const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from) {
   const std::string family = history_prefix(id);
-  const auto cursor = transaction->engine()->cursor();
+  const auto cursor = transaction->engine()->cursor({family, prefix_end(family)});
   uint64_t trimmed = 0;
-  LAPSE_TRY(cursor->seek(from->empty() ? family : *from));
+  LAPSE_TRY(cursor->seek(*from));
   from->clear();
-  for (uint64_t visited = 0; cursor->valid() && cursor->key().starts_with(family); ++visited) {
+  for (uint64_t visited = 0; cursor->valid(); ++visited) {
     *from = cursor->key();
     if (trimmed >= limit || visited == kKeysVisited) return trimmed;
-    LAPSE_TRY_ASSIGN(std::optional<Found> oldest, found_at(*cursor, family, family));
+    LAPSE_TRY_ASSIGN(const std::optional<Found> oldest, found_at(*cursor, id));
     if (!oldest) break;
-    const std::string key = oldest->key.key;
-    const std::string prefix = history_key_prefix(id, key);
+    const std::string& key = oldest->key.key;
     LAPSE_TRY_ASSIGN(const std::optional<Row> present, data_row(*transaction->engine(), id, key));
-    uint64_t newest = present && present->revision ? present->revision->ordinal : 0;
+    uint64_t newest = present ? state_with_row(*present).newest_ordinal : 0;
     if (newest == 0) {
       LAPSE_TRY_ASSIGN(const HistoryState state, state_without_row(*transaction->engine(), id, key));
       newest = state.newest_ordinal;
     }
-    while (oldest && trimmed < limit && !keeps(policy, oldest->row, newest, transaction->written_at_ms())) {
-      LAPSE_TRY(transaction->erase(std::string(cursor->key())));
-      ++trimmed;
-      LAPSE_TRY(cursor->next());
-      LAPSE_TRY_ASSIGN(oldest, found_at(*cursor, family, prefix));
-    }
-    if (trimmed >= limit) continue;
-    LAPSE_TRY(cursor->seek(*prefix_end(prefix)));
+    HistoryState state{newest, oldest->key.written_at_ms, oldest->key.revision};
+    LAPSE_TRY_ASSIGN(const uint64_t went, trim_up_to(transaction, id, key, policy, limit - trimmed, &state));
+    trimmed += went;
+    LAPSE_TRY(cursor->seek(trimmed < limit
+                               ? *prefix_end(history_key_prefix(id, key))
+                               : history_key(id, key, state.oldest_written_at_ms, state.oldest_number)));
   }
   from->clear();
   return trimmed;

@@ -21,19 +21,14 @@
 
 namespace lapse::internal {
 
-struct Ended {
-  int64_t at_ms;
-  Ending how;
-};
-// When a revision with this deadline ended, if something else ended it at `at_ms` (kNever: nothing did).
-Ended end_of_revision(int64_t deadline_ms, int64_t at_ms, Ending how);
-
 // How a key's history stands after trimming. Its row remembers that; if it has none, its newest history row does.
 struct HistoryState {
   uint64_t newest_ordinal = 0;  // 0: there is none
   int64_t oldest_written_at_ms = 0;
   uint64_t oldest_number = 0;
 };
+Result<HistoryState> history_state(const engine::Reader& reader, FamilyId id, std::string_view key);
+HistoryState state_with_row(const Row& row);
 // Of a key that has no row.
 Result<HistoryState> state_without_row(const engine::Reader& reader, FamilyId id, std::string_view key);
 
@@ -42,9 +37,9 @@ Result<HistoryState> state_without_row(const engine::Reader& reader, FamilyId id
 Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key, const Row& old,
                Ending ending, bool is_last);
 
-// The value that overwrote the newest one is erased by the transaction that wrote it: so that one was erased.
-Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
-                          const HistoryState& state);
+// The newest value is erased by the transaction that wrote it, as if it had never been: what it overwrote was erased, and the
+// revision that had to make room for it is kept. `state` is without it already; to be trimmed afterwards.
+Status withdraw(WriteTransaction* transaction, FamilyId id, std::string_view key, HistoryState* state);
 
 // Removes what the policy no longer keeps of a key, starting at `state`, and brings that up to date. Returns how many
 // went.

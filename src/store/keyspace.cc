@@ -10,6 +10,7 @@
 #include "store/checks.h"
 #include "store/deadlines.h"
 #include "store/history.h"
+#include "store/purge.h"
 #include "store/row_cursor.h"
 #include "store/scope.h"
 #include "store/visibility.h"
@@ -94,14 +95,12 @@ Result<bool> change_deadline(FamilyWriter* writer, std::string_view key, const L
 // Erases up to `limit` keys of a range; `range->from` is where to go on. Returns whether there may be more.
 Result<bool> erase_some(FamilyWriter* writer, internal::KeyRange* range, size_t limit, uint64_t* erased) {
   const std::string prefix = internal::data_prefix(writer->id());
-  const auto cursor = writer->transaction()->engine()->cursor();
+  const auto cursor = writer->transaction()->engine()->cursor(range->within(prefix));
   std::vector<std::string> keys;
-  for (Status status = cursor->seek(prefix + range->from); keys.size() < limit; status = cursor->next()) {
+  for (Status status = cursor->first(); keys.size() < limit; status = cursor->next()) {
     LAPSE_TRY(status);
-    if (!cursor->valid() || !cursor->key().starts_with(prefix)) break;
-    const std::string_view key = cursor->key().substr(prefix.size());
-    if (!range->is_before_end(key)) break;
-    keys.emplace_back(key);
+    if (!cursor->valid()) break;
+    keys.emplace_back(cursor->key().substr(prefix.size()));
   }
   for (const std::string& key : keys) {
     LAPSE_TRY_ASSIGN(const bool was_there, writer->erase(key));
@@ -110,41 +109,6 @@ Result<bool> erase_some(FamilyWriter* writer, internal::KeyRange* range, size_t 
   if (keys.size() < limit) return false;
   range->from = keys.back() + '\0';
   return true;
-}
-
-// Tells of the keys that a purge removed.
-void tell(const PurgeOptions& options, std::string_view family, std::vector<Expiring>* removed) {
-  for (const Expiring& gone : *removed) options.removed({family, gone.key, gone.deadline_ms});
-  removed->clear();
-}
-
-// One transaction of a purge, of at most `limit` keys. `more`: whether there may be work for another.
-Status purge_batch(internal::Scope* scope, const std::shared_ptr<internal::Family>& family, int64_t now_ms,
-                   uint64_t limit, internal::DueEntries* due, std::vector<Expiring>* removed,
-                   PurgeResult* total, bool* more) {
-  PurgeResult batch;
-  uint64_t reclaimed = 0;
-  const size_t removed_before = removed == nullptr ? 0 : removed->size();
-  LAPSE_TRY(scope->write(
-      family,
-      [&](FamilyWriter& writer) -> Status {
-        batch = {};
-        if (removed != nullptr)
-          removed->erase(removed->begin() + static_cast<std::ptrdiff_t>(removed_before),
-                         removed->end());  // of an attempt that failed
-        if (internal::may_be_due(*writer.family(), writer.now_ms()) && internal::may_remove_due(writer)) {
-          LAPSE_TRY_ASSIGN(batch,
-                           internal::remove_due(&writer, std::min(internal::kPurgeBatch, limit),
-                                                std::min(internal::kFoundAtOnce, limit), due, removed));
-        }
-        LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(internal::kPurgeBatch));
-        return {};
-      },
-      {.now_ms = now_ms, .sweeps = false}));
-  total->removed += batch.removed;
-  total->more_due = batch.more_due;
-  *more = batch.more_due || reclaimed > 0;
-  return {};
 }
 
 Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<internal::Family>& family,
@@ -191,6 +155,7 @@ Status Keyspace::put(std::string_view key, std::string_view value, Lifetime life
 Status Keyspace::multi_put(std::span<const KeyValue> entries, Lifetime lifetime) {
   for (const auto& [key, value] : entries) LAPSE_TRY(check_entry(key, value));
   return scope_->write(family_, [&](FamilyWriter& writer) -> Status {
+    if (entries.empty()) return internal::check_lifetime(lifetime, writer.now_ms());
     const bool reads = writer.record().reads_before_writes();
     for (size_t i = 0; i < entries.size(); ++i) {
       if (reads && i % kExpectedAtOnce == 0) expect_keys(writer, entries.subspan(i));
@@ -420,30 +385,7 @@ Result<bool> Keyspace::persist(std::string_view key) {
 }
 
 Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
-  if (options.budget.count() < 0)
-    return invalid("purge_expired(): a budget of " + std::to_string(options.budget.count()) +
-                   " ms is negative");
-  const int64_t now_ms = scope_->state().now_ms();
-  if (scope_->state().clock_in_doubt()) return PurgeResult();  // and no writer is taken for it
-  const Stopwatch stopwatch;
-  const auto within_budget = [&] {
-    return options.budget == kForever ||
-           stopwatch.elapsed_us() / 1000 < static_cast<uint64_t>(options.budget.count());
-  };
-  PurgeResult total;
-  std::vector<Expiring> removed;
-  LAPSE_TRY(scope_->run([&]() -> Status {
-    bool more = true;
-    internal::DueEntries due;
-    do {
-      LAPSE_TRY(purge_batch(scope_.get(), family_, now_ms, options.limit - total.removed, &due,
-                            options.removed ? &removed : nullptr, &total, &more));
-      if (scope_->commits_each_write()) tell(options, family_->name, &removed);
-    } while (more && total.removed < options.limit && within_budget());
-    return {};
-  }));
-  tell(options, family_->name, &removed);
-  return total;
+  return internal::purge_family(scope_.get(), family_, scope_->state().now_ms(), options);
 }
 
 // --------------------------------------------------------------------------------------------- history

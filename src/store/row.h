@@ -14,9 +14,9 @@
 // byte and the value: the rest costs only those who use it.
 //
 // The ordinal counts the revisions of a key, 1, 2, 3, …, so that the number between two is known without walking.
-// (oldest_written_at, oldest_revision) is where trimming looks for the key's oldest history row: nothing stands before
-// it, so that trimming a key that is written all day never walks over what it has removed before. A key without a data
-// row has it in its newest history row, the one that was erased or expired.
+// (oldest_written_at, oldest_revision) is where the key's history begins: nothing stands before it, so that neither trimming
+// nor looking back ever walks over what was removed of a key that is written all day. A key without a data row has it
+// in its newest history row, the one that was erased or expired.
 
 #pragma once
 

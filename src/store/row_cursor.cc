@@ -18,25 +18,22 @@ KeyRange KeyRange::of(std::string_view prefix, const std::optional<std::string>&
 
 // -------------------------------------------------------------------------------------------- LiveRows
 
-LiveRows::LiveRows(const engine::Reader& reader, FamilyId id, KeyRange range, int64_t now_ms,
+LiveRows::LiveRows(const engine::Reader& reader, FamilyId id, const KeyRange& range, int64_t now_ms,
                    std::vector<ExpiredKey>* expired)
     : prefix_(data_prefix(id)),
-      from_(prefix_ + range.from),
-      to_(range.to ? prefix_ + *range.to : *prefix_end(prefix_)),
       now_ms_(now_ms),
       expired_(expired),
-      cursor_(reader.cursor()) {}
+      cursor_(reader.cursor(range.within(prefix_))) {}
 
 Status LiveRows::seek(std::string_view key) {
   valid_ = false;
-  const std::string at = prefix_ + std::string(key);
-  LAPSE_TRY(cursor_->seek(std::max(at, from_)));
+  LAPSE_TRY(cursor_->seek(prefix_ + std::string(key)));
   return settle_forward();
 }
 
 Status LiveRows::seek_before(const std::optional<std::string>& key) {
   valid_ = false;
-  LAPSE_TRY(seek_last_before(cursor_.get(), key ? std::min(prefix_ + *key, to_) : to_));
+  LAPSE_TRY(key ? seek_last_before(cursor_.get(), prefix_ + *key) : cursor_->last());
   return settle_backward();
 }
 
@@ -53,7 +50,7 @@ Status LiveRows::prev() {
 }
 
 Status LiveRows::settle_forward() {
-  while (cursor_->valid() && cursor_->key() < to_) {
+  while (cursor_->valid()) {
     LAPSE_TRY_ASSIGN(valid_, is_visible_here());
     if (valid_) return {};
     LAPSE_TRY(cursor_->next());
@@ -62,7 +59,7 @@ Status LiveRows::settle_forward() {
 }
 
 Status LiveRows::settle_backward() {
-  while (cursor_->valid() && cursor_->key() >= from_) {
+  while (cursor_->valid()) {
     LAPSE_TRY_ASSIGN(valid_, is_visible_here());
     if (valid_) return {};
     LAPSE_TRY(cursor_->prev());
@@ -80,78 +77,92 @@ Result<bool> LiveRows::is_visible_here() {
 
 // -------------------------------------------------------------------------------------------- PastRows
 
-PastRows::PastRows(const engine::Reader& reader, FamilyId id, KeyRange range, int64_t at_ms)
+PastKeys::PastKeys(const engine::Reader& reader, FamilyId id, const KeyRange& range, const Layout& layout)
+    : id_(id),
+      layout_(layout),
+      prefix_bytes_(layout.prefix(id).size()),
+      cursor_(reader.cursor({layout.place(id, range.from),
+                             range.to ? layout.place(id, *range.to) : prefix_end(layout.prefix(id))})) {}
+
+Result<std::optional<std::string>> PastKeys::first_from(const std::string& key) {
+  const bool is_known = ahead_ && ahead_->from <= key && (!ahead_->found || key <= *ahead_->found);
+  if (!is_known) {
+    LAPSE_TRY(cursor_->seek(layout_.place(id_, key)));
+    LAPSE_TRY_ASSIGN(std::optional<std::string> found, key_here());
+    ahead_ = {key, std::move(found)};
+  }
+  return ahead_->found;
+}
+
+Result<std::optional<std::string>> PastKeys::last_before(const std::optional<std::string>& key) {
+  const bool is_known = behind_ && (!behind_->from || (key && *key <= *behind_->from)) &&
+                        (!behind_->found || !key || *key > *behind_->found);
+  if (!is_known) {
+    LAPSE_TRY(key ? seek_last_before(cursor_.get(), layout_.place(id_, *key)) : cursor_->last());
+    LAPSE_TRY_ASSIGN(std::optional<std::string> found, key_here());
+    behind_ = {key, std::move(found)};
+  }
+  return behind_->found;
+}
+
+Result<std::optional<std::string>> PastKeys::key_here() const {
+  if (!cursor_->valid()) return std::optional<std::string>();
+  std::optional<std::string> key = layout_.parse(cursor_->key().substr(prefix_bytes_));
+  if (!key) return Status(StatusCode::kCorrupt, "a history row has a key that cannot be read");
+  return key;
+}
+
+namespace {
+
+constexpr PastKeys::Layout kInRows = {
+    .prefix = data_prefix, .place = data_key, .parse = [](std::string_view behind_prefix) {
+      return std::optional(std::string(behind_prefix));
+    }};
+constexpr PastKeys::Layout kInHistory = {
+    .prefix = history_prefix, .place = history_key_prefix, .parse = [](std::string_view behind_prefix) {
+      std::optional<HistoryKey> parsed = parse_history_key(behind_prefix);
+      return parsed ? std::optional(std::move(parsed->key)) : std::nullopt;
+    }};
+
+}  // namespace
+
+PastRows::PastRows(const engine::Reader& reader, FamilyId id, const KeyRange& range, int64_t at_ms)
     : reader_(reader),
       id_(id),
-      range_(std::move(range)),
       at_ms_(at_ms),
-      data_(reader.cursor()),
-      history_(reader.cursor()) {}
+      in_rows_(reader, id, range, kInRows),
+      in_history_(reader, id, range, kInHistory) {}
 
 Status PastRows::seek(std::string_view key) {
   valid_ = false;
-  std::string from = std::max(std::string(key), range_.from);
-  for (;;) {
-    LAPSE_TRY_ASSIGN(const std::optional<std::string> found, first_key_from(from));
-    if (!found || !range_.is_before_end(*found)) return {};
-    LAPSE_TRY_ASSIGN(valid_, take(*found));
+  for (std::string from(key);; from = key_ + '\0') {
+    LAPSE_TRY_ASSIGN(const std::optional<std::string> in_rows, in_rows_.first_from(from));
+    LAPSE_TRY_ASSIGN(const std::optional<std::string> in_history, in_history_.first_from(from));
+    if (!in_rows && !in_history) return {};
+    key_ = !in_history || (in_rows && *in_rows < *in_history) ? *in_rows : *in_history;
+    LAPSE_TRY_ASSIGN(valid_, was_visible_here());
     if (valid_) return {};
-    from = *found + '\0';
   }
 }
 
 Status PastRows::seek_before(const std::optional<std::string>& key) {
   valid_ = false;
-  std::optional<std::string> before = range_.to;
-  if (key) before = before ? std::min(*before, *key) : *key;
-  for (;;) {
-    LAPSE_TRY_ASSIGN(const std::optional<std::string> found, last_key_before(before));
-    if (!found || *found < range_.from) return {};
-    LAPSE_TRY_ASSIGN(valid_, take(*found));
+  for (std::optional<std::string> before = key;; before = key_) {
+    LAPSE_TRY_ASSIGN(const std::optional<std::string> in_rows, in_rows_.last_before(before));
+    LAPSE_TRY_ASSIGN(const std::optional<std::string> in_history, in_history_.last_before(before));
+    if (!in_rows && !in_history) return {};
+    key_ = std::max(in_rows, in_history).value();  // none is less than any
+    LAPSE_TRY_ASSIGN(valid_, was_visible_here());
     if (valid_) return {};
-    before = found;
   }
 }
 
 Status PastRows::next() { return seek(key_ + '\0'); }
 Status PastRows::prev() { return seek_before(std::string(key_)); }
 
-// The first key that has a row or history, or both.
-Result<std::optional<std::string>> PastRows::first_key_from(const std::string& key) {
-  std::optional<std::string> first;
-  const std::string data = data_prefix(id_);
-  LAPSE_TRY(data_->seek(data_key(id_, key)));
-  if (data_->valid() && data_->key().starts_with(data)) first = std::string(data_->key().substr(data.size()));
-  const std::string history = history_prefix(id_);
-  LAPSE_TRY(history_->seek(history_key_prefix(id_, key)));
-  if (history_->valid() && history_->key().starts_with(history)) {
-    const auto parsed = parse_history_key(history_->key().substr(history.size()));
-    if (!parsed) return Status(StatusCode::kCorrupt, "a history row has a key that cannot be read");
-    if (!first || parsed->key < *first) first = parsed->key;
-  }
-  return first;
-}
-
-Result<std::optional<std::string>> PastRows::last_key_before(const std::optional<std::string>& key) {
-  std::optional<std::string> last;
-  const std::string data = data_prefix(id_);
-  LAPSE_TRY(seek_last_before(data_.get(), key ? data_key(id_, *key) : *prefix_end(data)));
-  if (data_->valid() && data_->key().starts_with(data)) last = std::string(data_->key().substr(data.size()));
-  const std::string history = history_prefix(id_);
-  LAPSE_TRY(seek_last_before(history_.get(), key ? history_key_prefix(id_, *key) : *prefix_end(history)));
-  if (history_->valid() && history_->key().starts_with(history)) {
-    const auto parsed = parse_history_key(history_->key().substr(history.size()));
-    if (!parsed) return Status(StatusCode::kCorrupt, "a history row has a key that cannot be read");
-    if (!last || parsed->key > *last) last = parsed->key;
-  }
-  return last;
-}
-
-// Stands on the key, if it was visible then.
-Result<bool> PastRows::take(const std::string& key) {
-  LAPSE_TRY_ASSIGN(std::optional<Revision> past, revision_at(reader_, id_, key, at_ms_));
+Result<bool> PastRows::was_visible_here() {
+  LAPSE_TRY_ASSIGN(std::optional<Revision> past, revision_at(reader_, id_, key_, at_ms_));
   if (!past) return false;
-  key_ = key;
   value_ = std::move(past->value);
   row_.value = value_;
   row_.deadline_ms = past->deadline_ms;

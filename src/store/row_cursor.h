@@ -27,7 +27,10 @@ struct KeyRange {
   // Those keys that also start with `prefix`.
   static KeyRange of(std::string_view prefix, const std::optional<std::string>& from,
                      const std::optional<std::string>& to);
-  bool is_before_end(std::string_view key) const { return !to || key < *to; }
+  // Where they lie in the engine, behind `space`.
+  engine::Range within(const std::string& space) const {
+    return {space + from, to ? space + *to : prefix_end(space)};
+  }
 };
 
 class RowCursor {
@@ -52,7 +55,7 @@ class LiveRows final : public RowCursor {
   static constexpr size_t kMostExpired = 4096;
 
   // The reader must outlive it. `expired`, if given, takes the expired keys that it passes.
-  LiveRows(const engine::Reader& reader, FamilyId id, KeyRange range, int64_t now_ms,
+  LiveRows(const engine::Reader& reader, FamilyId id, const KeyRange& range, int64_t now_ms,
            std::vector<ExpiredKey>* expired);
 
   Status seek(std::string_view key) override;
@@ -69,8 +72,6 @@ class LiveRows final : public RowCursor {
   Result<bool> is_visible_here();
 
   const std::string prefix_;
-  const std::string from_;  // of the range, as engine keys
-  const std::string to_;
   const int64_t now_ms_;
   std::vector<ExpiredKey>* const expired_;
   const std::unique_ptr<engine::Cursor> cursor_;
@@ -78,9 +79,48 @@ class LiveRows final : public RowCursor {
   bool valid_ = false;
 };
 
+// The keys of a snapshot that have rows, or those that have history. It remembers what it found: where one of the two has
+// nothing for a long stretch but what was erased and is not drained yet, that is to be crossed once, and not again
+// for each key that the other one has there.
+class PastKeys {
+ public:
+  // Where they lie in the engine's map.
+  struct Layout {
+    std::string (*prefix)(FamilyId id);
+    std::string (*place)(FamilyId id, std::string_view key);
+    std::optional<std::string> (*parse)(std::string_view behind_prefix);
+  };
+
+  PastKeys(const engine::Reader& reader, FamilyId id, const KeyRange& range, const Layout& layout);
+
+  // The first one at or after `key`, or the last one before it (none: the last one).
+  Result<std::optional<std::string>> first_from(const std::string& key);
+  Result<std::optional<std::string>> last_before(const std::optional<std::string>& key);
+
+ private:
+  // There is none between where a search began and what it found.
+  struct Ahead {
+    std::string from;
+    std::optional<std::string> found;
+  };
+  struct Behind {
+    std::optional<std::string> from;
+    std::optional<std::string> found;
+  };
+
+  Result<std::optional<std::string>> key_here() const;
+
+  const FamilyId id_;
+  const Layout layout_;
+  const size_t prefix_bytes_;
+  const std::unique_ptr<engine::Cursor> cursor_;
+  std::optional<Ahead> ahead_;
+  std::optional<Behind> behind_;
+};
+
 class PastRows final : public RowCursor {
  public:
-  PastRows(const engine::Reader& reader, FamilyId id, KeyRange range, int64_t at_ms);
+  PastRows(const engine::Reader& reader, FamilyId id, const KeyRange& range, int64_t at_ms);
 
   Status seek(std::string_view key) override;
   Status seek_before(const std::optional<std::string>& key) override;
@@ -91,16 +131,13 @@ class PastRows final : public RowCursor {
   const Row& row() const override { return row_; }
 
  private:
-  Result<std::optional<std::string>> first_key_from(const std::string& key);
-  Result<std::optional<std::string>> last_key_before(const std::optional<std::string>& key);
-  Result<bool> take(const std::string& key);
+  Result<bool> was_visible_here();
 
   const engine::Reader& reader_;
   const FamilyId id_;
-  const KeyRange range_;
   const int64_t at_ms_;
-  const std::unique_ptr<engine::Cursor> data_;
-  const std::unique_ptr<engine::Cursor> history_;
+  PastKeys in_rows_;
+  PastKeys in_history_;
   std::string key_;
   std::string value_;
   Row row_;

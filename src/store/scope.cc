@@ -146,6 +146,8 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
 Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) {
   LAPSE_TRY(check_family(*family));
   if (closed_.load()) return Status(StatusCode::kUnavailable, "the store has been closed");
+  if (fork_generation() != opened_in_)
+    return Status(StatusCode::kUnavailable, "inherited over fork(); open the store anew");
   if (family->id.load() == 0) return dropped_family(family->name);
   if (const std::optional<int64_t> known_ms = state_->next_due(*family, 0)) return *known_ms;
   // Only the writer may remember what it finds. If that is someone else now, this is looked up another time again.
@@ -190,10 +192,14 @@ Result<ReadView> SnapshotScope::read(const std::shared_ptr<Family>& family) {
     std::lock_guard lock(mutex_);
     FamilyId& known = ids_[family->identity];
     if (known == 0) {
-      LAPSE_TRY_ASSIGN(const FamilyRecord record, read_record_of(*snapshot_, *family));
-      if (past_ && !record.options.history)
+      const Result<FamilyRecord> record = read_record_of(*snapshot_, *family);
+      if (record.status().code() == StatusCode::kNotFound && family->id.load() != 0)
+        return Status(StatusCode::kNotFound,
+                      "family " + quoted(family->name) + " is younger than this snapshot");
+      if (!record.ok()) return record.status();
+      if (past_ && !record->options.history)
         return Status(StatusCode::kInvalidArgument, "family " + quoted(family->name) + " keeps no history");
-      known = record.id;
+      known = record->id;
     }
     id = known;
   }

@@ -22,6 +22,7 @@
 #include "base/function_ref.h"
 #include "engine/engine.h"
 #include "lapse/options.h"
+#include "lapse/process.h"
 #include "lapse/status.h"
 #include "store/expiry.h"
 #include "store/family_writer.h"
@@ -159,6 +160,8 @@ class AutoScope final : public Scope {
  private:
   void remove_in_batches(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                          int64_t now_ms);
+
+  const uint64_t opened_in_ = fork_generation();
 };
 
 class SnapshotScope final : public Scope {
@@ -200,7 +203,9 @@ class TransactionScope final : public Scope {
   TransactionScope(std::shared_ptr<Scope> store, std::unique_ptr<engine::Transaction> transaction)
       : Scope(store->shared_engine(), store->shared_state(), store->options()),
         store_(std::move(store)),
-        transaction_(&state(), std::move(transaction)) {}
+        transaction_(&state(), std::move(transaction)) {
+    transaction_.remember_trimmed_rows();
+  }
   Result<ReadView> read(const std::shared_ptr<Family>& family) override;
   using Scope::write;
   Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) override;

@@ -13,6 +13,7 @@
 #include "store/family_changes.h"
 #include "store/history.h"
 #include "store/open_on_engine.h"
+#include "store/purge.h"
 #include "store/row_cursor.h"
 #include "store/scope.h"
 #include "store/verify.h"
@@ -101,24 +102,27 @@ Status check_family_names(std::string_view a, std::string_view b) {
   return internal::check_family_name(b);
 }
 
-// Those that have waited longest first, so that a limit never keeps one from its turn. By the hints as they are now:
-// others may change them meanwhile.
-std::vector<std::shared_ptr<internal::Family>> by_next_due(
-    const std::vector<std::shared_ptr<internal::Family>>& families) {
+// Those that have waited longest first, so that a limit never keeps one from its turn.
+Result<std::vector<std::shared_ptr<internal::Family>>> by_next_deadline(internal::Scope* scope) {
   std::multimap<int64_t, std::shared_ptr<internal::Family>> sorted;
-  for (const auto& family : families) sorted.emplace(family->next_due_ms.load(), family);
+  for (const auto& family : scope->state().all_families()) {
+    const Result<int64_t> next_ms = scope->next_deadline(family);
+    if (!next_ms.ok() && next_ms.status().code() == StatusCode::kNotFound) continue;  // dropped meanwhile
+    if (!next_ms.ok()) return next_ms.status();
+    sorted.emplace(*next_ms, family);
+  }
   std::vector<std::shared_ptr<internal::Family>> ordered;
-  for (const auto& [due_ms, family] : sorted) ordered.push_back(family);
+  for (const auto& [next_ms, family] : sorted) ordered.push_back(family);
   return ordered;
 }
 
 Result<uint64_t> count_rows(const engine::Reader& reader, internal::FamilyId id) {
   const std::string prefix = internal::data_prefix(id);
-  const auto cursor = reader.cursor();
+  const auto cursor = reader.cursor({prefix, internal::prefix_end(prefix)});
   uint64_t rows = 0;
-  for (Status status = cursor->seek(prefix);; status = cursor->next(), ++rows) {
+  for (Status status = cursor->first();; status = cursor->next(), ++rows) {
     LAPSE_TRY(status);
-    if (!cursor->valid() || !cursor->key().starts_with(prefix)) return rows;
+    if (!cursor->valid()) return rows;
   }
 }
 
@@ -397,8 +401,10 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
   PurgeResult total;
   PurgeOptions rest = options;
   const Stopwatch stopwatch;
-  for (const auto& family : by_next_due(scope_->state().all_families())) {
-    Result<PurgeResult> purged = Family(scope_, family).purge_expired(rest);
+  const int64_t now_ms = scope_->state().now_ms();
+  LAPSE_TRY_ASSIGN(const auto families, by_next_deadline(scope_.get()));
+  for (const auto& family : families) {
+    Result<PurgeResult> purged = internal::purge_family(scope_.get(), family, now_ms, rest);
     if (!purged.ok() && purged.status().code() == StatusCode::kNotFound) continue;  // dropped meanwhile
     if (!purged.ok()) return purged;
     total.removed += purged->removed;
@@ -421,6 +427,7 @@ Status Store::wait_durable(uint64_t revision) {
 
 Status Store::checkpoint() { return scope_->engine().checkpoint(); }
 Status Store::compact_to(const std::string& path) const {
+  if (path.empty()) return invalid("compact_to(): the path is empty");
   LAPSE_TRY(check_path(path));
   return scope_->engine().compact_to(path);
 }

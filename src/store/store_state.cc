@@ -145,6 +145,7 @@ std::vector<std::shared_ptr<Family>> StoreState::all_families() const {
 
 void StoreState::forget_hints() {
   may_have_garbage = true;
+  garbage_list_from.clear();
   garbage_from.clear();
   std::lock_guard lock(mutex_);
   for (const auto& [name, family] : families_) family->forget_due();

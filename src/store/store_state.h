@@ -75,7 +75,8 @@ class StoreState {
   // around, and must not find another family under their id.
   FamilyId unused_family_id = 0;
   bool may_have_garbage = true;
-  std::string garbage_from;  // no garbage lies before it
+  std::string garbage_list_from;  // no row of the garbage list lies before it
+  std::string garbage_from;       // and no row of the first family in that list before this
   // Takes back what is said above and in the families about garbage and what is due: it was said on the word of a
   // transaction that came to nothing.
   void forget_hints();

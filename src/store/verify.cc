@@ -2,11 +2,13 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/try.h"
 #include "store/catalog.h"
 #include "store/expiry.h"
 #include "store/family_writer.h"
+#include "store/history.h"
 #include "store/keys.h"
 #include "store/row.h"
 
@@ -60,6 +62,16 @@ Result<uint64_t> check_expiry(const engine::Reader& reader, const std::string& n
   return entries;
 }
 
+// Nothing looks for a key's history before the place where that is said to begin.
+Status check_beginning(const engine::Reader& reader, const std::string& name, FamilyId id,
+                       const HistoryKey& oldest) {
+  LAPSE_TRY_ASSIGN(const HistoryState state, history_state(reader, id, oldest.key));
+  const bool is_found = std::pair(oldest.written_at_ms, oldest.revision) >=
+                        std::pair(state.oldest_written_at_ms, state.oldest_number);
+  return is_found ? Status()
+                  : corrupt(name, "the history of " + quoted(oldest.key) + " begins before its beginning");
+}
+
 Status check_history(const engine::Reader& reader, const std::string& name, FamilyId id) {
   HistoryKey last;
   uint64_t last_ordinal = 0;
@@ -70,6 +82,7 @@ Status check_history(const engine::Reader& reader, const std::string& name, Fami
     const bool goes_on = last_ordinal > 0 && parsed->key == last.key;
     if (goes_on && (row.ordinal != last_ordinal + 1 || parsed->revision <= last.revision))
       return corrupt(name, "the history of " + quoted(parsed->key) + " is out of order");
+    if (!goes_on) LAPSE_TRY(check_beginning(reader, name, id, *parsed));
     last = std::move(*parsed);
     last_ordinal = row.ordinal;
     return {};

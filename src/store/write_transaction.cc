@@ -66,6 +66,11 @@ Status WriteTransaction::change_record(const std::shared_ptr<Family>& family,
   return {};
 }
 
+const WriteTransaction::TrimmedRow* WriteTransaction::trimmed_row(const std::string& prefix) const {
+  const auto found = trimmed_rows_.find(prefix);
+  return found == trimmed_rows_.end() ? nullptr : &found->second;
+}
+
 uint64_t WriteTransaction::take_sweep(Family* family, uint64_t limit) {
   if (std::exchange(family->swept_by, number_) == number_) return 0;
   return limit - std::min(limit, swept_);
@@ -73,6 +78,7 @@ uint64_t WriteTransaction::take_sweep(Family* family, uint64_t limit) {
 
 void WriteTransaction::note_raised_hint() {
   if (!std::exchange(raised_hints_, true)) state_->raises_under_way.fetch_add(1);
+  writes_at_last_raise_ = savepoint().writes;
 }
 
 void WriteTransaction::forget_raised_hints() {
@@ -82,35 +88,47 @@ void WriteTransaction::forget_raised_hints() {
 }
 
 Status WriteTransaction::rollback_to(engine::Savepoint savepoint) {
-  forget_raised_hints();
-  return transaction_->rollback_to(savepoint);
+  LAPSE_TRY(transaction_->rollback_to(savepoint));
+  if (savepoint.writes < writes_at_last_raise_) forget_raised_hints();
+  while (!removed_expired_.empty() && removed_expired_.back() > savepoint.writes) removed_expired_.pop_back();
+  return {};
 }
 
 Result<uint64_t> WriteTransaction::reclaim(uint64_t limit) {
   if (!state_->may_have_garbage) return uint64_t{0};
-  note_raised_hint();
-  const auto cursor = transaction_->cursor();
-  LAPSE_TRY(cursor->seek(kGarbagePrefix));
-  if (!cursor->valid() || !cursor->key().starts_with(kGarbagePrefix)) {
+  const auto list = transaction_->cursor(
+      {std::max(std::string(kGarbagePrefix), state_->garbage_list_from), prefix_end(kGarbagePrefix)});
+  LAPSE_TRY(list->first());
+  if (!list->valid()) {
     state_->may_have_garbage = false;
+    note_raised_hint();
     return uint64_t{0};
   }
-  const std::string garbage(cursor->key());
+  const std::string garbage(list->key());
   const std::optional<FamilyId> id = parse_garbage_key(garbage);
   if (!id) return Status(StatusCode::kCorrupt, "a row of the store's garbage list names no family");
-  const std::string prefix = family_prefix(*id);
-  LAPSE_TRY(cursor->seek(state_->garbage_from.starts_with(prefix) ? state_->garbage_from : prefix));
+  LAPSE_TRY_ASSIGN(const uint64_t erased, erase_some_of(*id, limit));
+  if (erased < limit) LAPSE_TRY(erase(garbage));
+  state_->garbage_list_from = garbage;
+  note_raised_hint();
+  return erased;
+}
+
+// Of the rows that lie under a discarded id.
+Result<uint64_t> WriteTransaction::erase_some_of(FamilyId id, uint64_t limit) {
+  const std::string prefix = family_prefix(id);
+  const bool has_begun = state_->garbage_from.starts_with(prefix);
+  const auto rows = transaction_->cursor({has_begun ? state_->garbage_from : prefix, prefix_end(prefix)});
   std::vector<std::string> keys;
-  while (keys.size() < limit && cursor->valid() && cursor->key().starts_with(prefix)) {
-    keys.emplace_back(cursor->key());
-    LAPSE_TRY(cursor->next());
+  for (Status status = rows->first();; status = rows->next()) {
+    LAPSE_TRY(status);
+    if (!rows->valid() || keys.size() == limit) break;
+    keys.emplace_back(rows->key());
   }
   for (const std::string& key : keys) LAPSE_TRY(erase(key));
-  if (keys.size() < limit) {
-    LAPSE_TRY(erase(garbage));
-  } else {
-    state_->garbage_from = keys.back();
-  }
+  if (keys.empty()) return uint64_t{0};
+  state_->garbage_from = keys.back();
+  note_raised_hint();
   return keys.size();
 }
 
@@ -160,7 +178,7 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   Result<uint64_t> sequence = commit_engine(is_confirmed_now ? Mode::kOrdinary : mode);
   if (sequence.ok()) {
     state_->publish(changes, *sequence);
-    state_->expired_removed.fetch_add(removed_expired_, std::memory_order_relaxed);
+    state_->expired_removed.fetch_add(removed_expired_.size(), std::memory_order_relaxed);
     if (is_dated) raise_to(&state_->latest_committed_ms, written_at_ms_);
     if (stores_time_) {
       raise_to(&state_->stored_date_ms, stores_time_->latest_date_ms);

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -46,10 +48,26 @@ class WriteTransaction {
 
   // To be called where a revision is written, with its date.
   void note_revision() { wrote_revision_ = true; }
-  void note_removed_expired(uint64_t count) { removed_expired_ += count; }
-  // A hint was raised on the word of this transaction: to be forgotten if that comes to nothing.
+  // To be called when a key has been removed at its deadline.
+  void note_removed_expired() { removed_expired_.push_back(savepoint().writes); }
+  // A hint was raised on the word of what has been written by now: to be forgotten if that comes to nothing.
   void note_raised_hint();
   bool has_raised_hints() const { return raised_hints_; }
+
+  // A history row that went because of a revision that this transaction wrote. Where it may still erase what it wrote,
+  // because more than one call is made in it, such rows may be wanted back.
+  struct TrimmedRow {
+    int64_t written_at_ms;
+    uint64_t revision;
+    std::string bytes;
+  };
+  void remember_trimmed_rows() { remembers_trimmed_rows_ = true; }
+  bool remembers_trimmed_rows() const { return remembers_trimmed_rows_; }
+  // By the prefix of a key's history rows, of which the last one to go counts. After a rollback it may be there again.
+  void note_trimmed(std::string prefix, TrimmedRow row) {
+    trimmed_rows_.insert_or_assign(std::move(prefix), std::move(row));
+  }
+  const TrimmedRow* trimmed_row(const std::string& prefix) const;
 
   // How many keys may be swept before this transaction's first write in a family: 0 after that, and once `limit` have
   // been.
@@ -75,6 +93,7 @@ class WriteTransaction {
 
  private:
   Status store_time();
+  Result<uint64_t> erase_some_of(FamilyId id, uint64_t limit);
   Result<std::vector<StoreState::Change>> collect_changes();
   Result<uint64_t> commit_engine(Mode mode);
   void retract_announced();
@@ -92,9 +111,12 @@ class WriteTransaction {
   FamilyRecord record_by_row_;
   std::vector<std::shared_ptr<Family>> changed_;
   std::vector<std::shared_ptr<Family>> announced_;
+  bool remembers_trimmed_rows_ = false;
+  std::unordered_map<std::string, TrimmedRow> trimmed_rows_;
   bool raised_hints_ = false;
-  uint64_t removed_expired_ = 0;
-  const uint64_t number_;  // no other has it, not even after this one came to nothing
+  size_t writes_at_last_raise_ = 0;
+  std::vector<size_t> removed_expired_;  // of each such key, how much was written when it had been removed
+  const uint64_t number_;                // no other has it, not even after this one came to nothing
   uint64_t swept_ = 0;
 };
 

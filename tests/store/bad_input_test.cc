@@ -242,6 +242,10 @@ TEST_F(BadInput, TransactionsThatAreOver) {
   EXPECT_COMPLAINT(kInvalidArgument, transaction.commit(), "transaction");
 }
 
+TEST_F(BadInput, LifetimesOfNoKeys) {
+  EXPECT_COMPLAINT(kInvalidArgument, store().multi_put({}, Lifetime(0ms)), "TTL");
+}
+
 TEST_F(BadInput, SavepointsOfNowhere) {
   Transaction transaction = must(store().begin());
   EXPECT_COMPLAINT(kInvalidArgument, transaction.rollback_to(Savepoint{.writes = 1'000}), "savepoint");
@@ -346,6 +350,7 @@ TEST_F(BadInput, CompactingOntoAFileThatIsThere) {
   EXPECT_COMPLAINT(kInvalidArgument, store().compact_to(dir_.file("copy.db")), "copy.db");
   EXPECT_EQ(4u, std::filesystem::file_size(dir_.file("copy.db")));
   EXPECT_FALSE(store().compact_to(dir_.file("no/where.db")).ok());
+  EXPECT_COMPLAINT(kInvalidArgument, store().compact_to(""), "empty");
 }
 
 }  // namespace

@@ -152,6 +152,37 @@ TEST_F(EngineCost, PurgeLetsTheWriterGoBetweenBatches) {
   EXPECT_LE(4u, cost.transactions) << cost;
 }
 
+TEST_F(EngineCost, WhatAPurgeHasLearntOutlastsAFailingCallBehindIt) {
+  put_many(store(), 0, 1'000, 1s);
+  must(store().put("text", "no number"));
+  clock_.advance(1'000);
+  Transaction transaction = must(store().begin());
+  EXPECT_EQ(300u, purge(transaction, {.limit = 300}));
+  EXPECT_FALSE(transaction.increment("text", 1).ok());
+  const Savepoint behind = transaction.savepoint();
+  must(transaction.put("other", "value"));
+  must(transaction.rollback_to(behind));
+  const EngineCalls cost = cost_of([&] { EXPECT_EQ(kStart + 1'000, must(transaction.next_deadline())); });
+  EXPECT_EQ(0u, cost.all()) << cost << ": it is known";
+  const EngineCalls next = cost_of([&] { EXPECT_EQ(300u, purge(transaction, {.limit = 300})); });
+  EXPECT_GE(5u, next.walked_erased) << next;
+}
+
+TEST_F(EngineCost, PurgeWithALimitReclaimsNoMoreThanABatch) {
+  Family family = must(store().create_family("f"));
+  put_many(family, 0, 5'000, {});
+  must(family.clear());
+  const EngineCalls outside = cost_of([&] { EXPECT_EQ(0u, purge(store(), {.limit = 1})); });
+  EXPECT_EQ(1u, outside.commits) << outside;
+  EXPECT_GE(300u, outside.writes()) << outside;
+  Transaction transaction = must(store().begin());
+  const EngineCalls inside = cost_of([&] { EXPECT_EQ(0u, purge(transaction)); });
+  EXPECT_GE(300u, inside.writes()) << inside << ": other writers wait for it";
+  must(transaction.commit());
+  const EngineCalls rest = cost_of([&] { EXPECT_EQ(0u, purge(store())); });
+  EXPECT_LE(4'000u, rest.writes()) << rest << ": all of it, others being let in between";
+}
+
 TEST_F(EngineCost, SweepThatFindsNothingDueCostsNothing) {
   options_.sweep_per_write = 10;
   put_many(store(), 0, 1'000, 1h);
@@ -186,7 +217,70 @@ TEST_F(EngineCost, TrimmingHistoryCostsWhatIsTrimmed) {
   EXPECT_GE(15u, cost.all()) << cost << ": it walked over all that it keeps";
 }
 
-// What a walk over rows that are gone but not drained costs, the engine's calls do not show. Where trimming begins does.
+// Rows that were trimmed are in the engine's way until they are drained: a key's own, and those of its neighbours.
+TEST_F(EngineCost, WritesWalkOverNothingThatWasTrimmedBefore) {
+  for (const HistoryPolicy policy :
+       {HistoryPolicy{.keep_last = 1}, HistoryPolicy{.keep_last = 10}, HistoryPolicy{.keep_for = 5ms}}) {
+    Family past = must(store().create_family("past", {.history = policy}));
+    for (int i = 0; i < 500; ++i) {
+      for (const char* key : {"b", "hot", "x"}) must(past.put(key, "value"));
+      clock_.advance(1);
+    }
+    for (const char* key : {"a", "b", "c", "hot", "w", "x", "z"}) {
+      for (const char* what : {"put", "overwrite", "erase", "put after erase"}) {
+        clock_.advance(1);
+        const EngineCalls cost = cost_of(
+            [&] { must(what == std::string("erase") ? past.erase(key).status() : past.put(key, "value")); });
+        EXPECT_GE(30u, cost.all()) << what << " " << key << ": " << cost;
+        EXPECT_GE(15u, cost.walked_erased) << what << " " << key << ": " << cost;
+      }
+    }
+    must(store().drop_family("past"));
+  }
+}
+
+TEST_F(EngineCost, LookingBackWalksOverNothingThatWasTrimmed) {
+  Family past = must(store().create_family("past", {.history = HistoryPolicy{.keep_last = 10}}));
+  for (int i = 0; i < 500; ++i) {
+    clock_.advance(1);
+    for (const char* key : {"b", "hot", "x"}) must(past.put(key, "value"));
+  }
+  must(past.erase("x"));
+  const uint64_t oldest = must(past.history("hot")).back().revision;
+  for (const char* key : {"a", "b", "c", "hot", "w", "x", "z"}) {
+    const std::vector<std::function<void()>> looks = {
+        [&] { EXPECT_EQ(std::nullopt, get_at(past, key, kStart + 1)); },
+        [&] { must(past.get_at(key, clock_.now_ms() - 5)); },
+        [&] { must(past.history(key)); },
+        [&] { must(past.get_revision(key, oldest)); },
+        [&] { EXPECT_FALSE(must(past.get_revision(key, 1))); },
+        [&] { must(past.restore(key, clock_.now_ms())); },
+    };
+    for (size_t i = 0; i < looks.size(); ++i) {
+      const EngineCalls cost = cost_of(looks[i]);
+      EXPECT_GE(25u, cost.all()) << i << " of " << key << ": " << cost;
+      EXPECT_GE(3u, cost.walked_erased) << i << " of " << key << ": " << cost;
+    }
+  }
+}
+
+TEST_F(EngineCost, SnapshotOfThePastCrossesWhatWasErasedOnce) {
+  Family past = must(store().create_family("past", {.history = HistoryPolicy{.keep_last = 1}}));
+  put_many(past, 0, 100, {});        // no history
+  put_many(past, 1'000, 1'100, {});  // history, but no rows
+  put_many(past, 2'000, 2'100, {});
+  const int64_t then_ms = clock_.now_ms();
+  clock_.advance(1);
+  for (int i = 0; i < 500; ++i) must(past.put(numbered(5'000), "value"));  // rows that were trimmed
+  EXPECT_EQ(100u, must(past.erase_range(numbered(1'000), numbered(1'100))));
+  const Snapshot snapshot = must(store().snapshot_at(then_ms));
+  const EngineCalls forward = cost_of([&] { EXPECT_EQ(300u, count(snapshot.in(past))); });
+  EXPECT_GE(2'000u, forward.walked_erased) << forward;
+  const EngineCalls back =
+      cost_of([&] { EXPECT_EQ(300u, how_many(keys(snapshot.in(past), {.reverse = true}))); });
+  EXPECT_GE(3'000u, back.walked_erased) << back;
+}
+
 TEST_F(EngineCost, TrimmingAKeyThatIsPutAndErasedBeginsWhereItEnded) {
   const TempDir dir;
   {
@@ -222,6 +316,24 @@ TEST_F(EngineCost, DropAndClearAreSmallSteps) {
   put_many(family, 0, 5'000, 1h);
   const EngineCalls drop = cost_of([&] { must(store().drop_family("f")); });
   EXPECT_GE(100u, drop.all()) << drop << ": more than a little of the garbage";
+}
+
+TEST_F(EngineCost, ClearingAgainAndAgainDoesNotWalkOverWhatIsGone) {
+  Family family = must(store().create_family("f"));
+  for (int i = 0; i < 300; ++i) {
+    const EngineCalls cost = cost_of([&] {
+      must(family.put("key", "value", 1h));
+      must(family.clear());
+    });
+    EXPECT_GE(10u, cost.walked_erased) << i << ": " << cost;
+  }
+  for (int i = 0; i < 300; ++i) {
+    const EngineCalls cost = cost_of([&] {
+      must(must(store().create_family("short")).put("key", "value"));
+      must(store().drop_family("short"));
+    });
+    EXPECT_GE(10u, cost.walked_erased) << i << ": " << cost;
+  }
 }
 
 // ---------------------------------------------------------------------------------- 12: opening is cheap

@@ -133,6 +133,28 @@ TEST_P(HistoryTest, WhatWasErasedBeforeItsDeadlineEndedThen) {
   EXPECT_EQ(0u, purge(past));
 }
 
+// Dates stand still at 3100 meanwhile, so a lifetime that is given now may end before them.
+TEST_P(HistoryTest, NothingEndsBeforeItWasWrittenBecauseTheClockWentBack) {
+  Family past = this->past();
+  put_at(past, 3'000, "due by date", "1", 70ms);
+  put_at(past, 3'100, "other", "value");
+  EXPECT_EQ(std::nullopt, get_at(past, "due by date", 3'090));
+  for (const char* key : {"overwritten", "erased"}) put_at(past, 3'040, key, "1", 20ms);
+  EXPECT_EQ("1", get(past, "overwritten"));
+  for (const char* key : {"overwritten", "due by date"}) put_at(past, 3'041, key, "2");
+  erase_at(past, 3'041, "erased");
+  EXPECT_EQ("2[3100,) 1[3100,3100)overwritten", history(past, "overwritten"));
+  EXPECT_EQ("1[3100,3100)erased", history(past, "erased"));
+  EXPECT_EQ("2[3100,) 1[3000,3070)expired", history(past, "due by date"));
+  EXPECT_EQ(std::nullopt, get_at(past, "due by date", 3'090)) << "as before the clock went back";
+  put_at(past, 3'040, "twice", "1", 20ms);
+  put_at(past, 3'200, "other", "value");
+  put_at(past, 3'041, "twice", "2");
+  EXPECT_EQ("2[3200,) 1[3100,3100)overwritten", history(past, "twice")) << "the clock went back twice";
+  EXPECT_EQ(std::nullopt, get_at(past, "twice", 3'150));
+  EXPECT_OK(store().verify());
+}
+
 TEST_P(HistoryTest, ErasePrefixAndRangeAreRemembered) {
   Family past = this->past();
   for (const char* key : {"a1", "a2", "b1"}) must(past.put(key, "value", 1h));
@@ -443,6 +465,66 @@ TEST_P(HistoryTest, KeepLastOneKeepsOnlyThePresent) {
   EXPECT_EQ("b[2000,)", history(past, "key"));
   erase_at(past, 3'000, "key");
   EXPECT_EQ("b[2000,3000)erased", history(past, "key"));
+}
+
+// What a transaction writes and erases again was never there, so nothing has to make room for it.
+TEST_P(HistoryTest, AValueThatIsErasedByItsTransactionDisplacesNone) {
+  for (const uint32_t keep_last : {1, 2, 3}) {
+    Family past = this->past({.keep_last = keep_last});
+    for (const char* key : {"erased", "put", "erased, put", "put, erased, put", "rolled back, put"}) {
+      for (int i = 1; i <= 3; ++i) must(past.put(key, std::to_string(i), 1h));
+    }
+    clock_.advance(1'000);
+    EXPECT_TRUE(must(past.erase("erased")));
+    must(store().update([&](Transaction& transaction) -> Status {
+      Keyspace family = transaction.in(past);
+      const auto put = [&](const char* key) { must(family.put(key, "unseen")); };
+      const auto erase = [&](const char* key) { EXPECT_TRUE(must(family.erase(key))); };
+      put("put");
+      put("put");
+      erase("put");
+      erase("erased, put");
+      put("erased, put");
+      erase("erased, put");
+      put("put, erased, put");
+      erase("put, erased, put");
+      put("put, erased, put");
+      erase("put, erased, put");
+      const Savepoint before = transaction.savepoint();
+      put("rolled back, put");
+      must(transaction.rollback_to(before));
+      put("rolled back, put");
+      EXPECT_EQ(keep_last, must(family.history("rolled back, put")).size());
+      erase("rolled back, put");
+      return {};
+    }));
+    const std::string expected = history(past, "erased");
+    for (const char* key : {"put", "erased, put", "put, erased, put", "rolled back, put"}) {
+      EXPECT_EQ(expected, history(past, key)) << key;
+      EXPECT_EQ("3", get_at(past, key, clock_.now_ms() - 1)) << key;
+      must(past.put(key, "next"));
+      EXPECT_EQ(keep_last, must(past.history(key)).size()) << key;
+    }
+    EXPECT_OK(store().verify());
+    must(store().drop_family("past"));
+  }
+}
+
+// It was erased long before, and is erased still.
+TEST_P(HistoryTest, AValueThatIsErasedByItsTransactionLeavesWhatWasErasedBefore) {
+  clock_.set(1);
+  Family past = this->past({.keep_last = 2});
+  for (int i = 1; i <= 2; ++i) put_at(past, i, "key", std::to_string(i));
+  erase_at(past, 3, "key");
+  const std::string before = history(past, "key");
+  clock_.set(4);
+  must(store().update([&](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.in(past).put("key", "unseen"));
+    return transaction.in(past).erase("key").status();
+  }));
+  EXPECT_EQ(before, history(past, "key"));
+  put_at(past, 5, "key", "3");
+  EXPECT_EQ("3[5,) 2[2,3)erased", history(past, "key"));
 }
 
 TEST_P(HistoryTest, KeepForCountsFromTheEndOfARevision) {

@@ -1,15 +1,21 @@
 #include "model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lapse::model {
 
 namespace {
 
-// A revision ends at its deadline, if that comes before anything else does.
-void end(Revision* revision, int64_t at_ms, Ending how) {
-  const bool expired = revision->deadline_ms <= at_ms;
-  revision->ended_at_ms = expired ? revision->deadline_ms : at_ms;
+// A revision ends at its deadline, if that comes before anything else does: by the clock, or by the dates, where those are
+// ahead of it and the deadline is not behind them from the start.
+void end(Revision* revision, const Moment& at, Ending how) {
+  const bool expired =
+      revision->deadline_ms <= at.now_ms ||
+      (revision->deadline_ms > revision->written_at_ms && revision->deadline_ms <= at.written_at_ms);
+  const bool was_seen = revision->deadline_ms > revision->written_at_ms;  // by those who look back
+  const int64_t replaced_at_ms = was_seen ? at.written_at_ms : revision->written_at_ms;
+  revision->ended_at_ms = expired ? revision->deadline_ms : replaced_at_ms;
   revision->ending = expired ? Ending::kExpired : how;
 }
 
@@ -93,7 +99,7 @@ std::vector<Revision> Family::history(const std::string& key, int64_t now_ms) co
   if (found == keys_.end()) return revisions;
   if (found->second.row) {
     revisions.push_back(to_revision(*found->second.row));
-    if (!found->second.row->is_visible(now_ms)) end(&revisions.back(), now_ms, Ending::kExpired);
+    if (!found->second.row->is_visible(now_ms)) end(&revisions.back(), {now_ms, now_ms}, Ending::kExpired);
   }
   const auto& past = found->second.past;
   for (auto row = past.rbegin(); row != past.rend(); ++row) revisions.push_back(row->revision);
@@ -174,6 +180,9 @@ uint64_t Family::purge_history(const Moment& at) {
 void Family::replace(const std::string& key, std::optional<Row> next, const Moment& at) {
   KeyState& state = keys_[key];
   if (options.history) {
+    if (state.trimmed_by == at.revision)
+      state.past.insert(state.past.begin(), state.trimmed.begin(), state.trimmed.end());
+    state.trimmed.clear();
     // What the same transaction wrote was never there for anyone.
     if (state.row && state.row->revision != at.revision) {
       state.past.push_back({to_revision(*state.row), at.revision});
@@ -181,7 +190,7 @@ void Family::replace(const std::string& key, std::optional<Row> next, const Mome
     // What this commit ended was overwritten, unless it erased it at any time.
     if (!state.past.empty() && state.past.back().ended_by == at.revision &&
         state.past.back().revision.ending != Ending::kErased) {
-      end(&state.past.back().revision, at.written_at_ms, next ? Ending::kOverwritten : Ending::kErased);
+      end(&state.past.back().revision, at, next ? Ending::kOverwritten : Ending::kErased);
     }
   }
   state.row = std::move(next);
@@ -191,6 +200,7 @@ void Family::replace(const std::string& key, std::optional<Row> next, const Mome
 uint64_t Family::trim(KeyState* state, const Moment& at) const {
   if (!options.history) return 0;
   const HistoryPolicy& policy = *options.history;
+  if (std::exchange(state->trimmed_by, at.revision) != at.revision) state->trimmed.clear();
   uint64_t trimmed = 0;
   while (!state->past.empty()) {
     const size_t kept = state->past.size() + (state->row ? 1 : 0);
@@ -198,6 +208,7 @@ uint64_t Family::trim(KeyState* state, const Moment& at) const {
     const bool too_many = policy.keep_last > 0 && kept > policy.keep_last;
     const bool too_old = policy.keep_for.count() > 0 && at.written_at_ms - ended_ms > policy.keep_for.count();
     if (!too_many && !too_old) break;
+    state->trimmed.push_back(state->past.front());
     state->past.erase(state->past.begin());
     ++trimmed;
   }

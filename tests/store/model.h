@@ -37,6 +37,9 @@ struct PastRow {
 struct KeyState {
   std::optional<Row> row;     // what is stored, expired or not
   std::vector<PastRow> past;  // the oldest first
+  // What went with a commit, which may turn out to be kept as long as that is not made.
+  std::vector<PastRow> trimmed;
+  uint64_t trimmed_by = 0;
 };
 
 class Family {

@@ -27,7 +27,7 @@ struct Arbitrary<lapse::ModelOp> {
     using lapse::ModelOp;
     const auto number = gen::inRange(0, ModelOp::kMaxNumber);
     return gen::build<ModelOp>(gen::set(&ModelOp::kind, gen::inRange(0, ModelOp::kinds())),
-                               gen::set(&ModelOp::family, gen::inRange(0, 6)),
+                               gen::set(&ModelOp::family, gen::inRange(0, 7)),
                                gen::set(&ModelOp::key, gen::inRange(0, 6)), gen::set(&ModelOp::a, number),
                                gen::set(&ModelOp::b, number));
   }

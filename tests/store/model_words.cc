@@ -12,7 +12,7 @@ const std::vector<std::string>& key_pool() {
 
 const std::vector<std::pair<std::string, FamilyOptions>>& family_pool() {
   static const std::vector<std::pair<std::string, FamilyOptions>> pool = [] {
-    std::vector<std::pair<std::string, FamilyOptions>> families(6);
+    std::vector<std::pair<std::string, FamilyOptions>> families(7);
     families[0].first = "default";
     families[1].first = "past";
     families[1].second.history = HistoryPolicy{};
@@ -27,6 +27,8 @@ const std::vector<std::pair<std::string, FamilyOptions>>& family_pool() {
     families[5].second.revisions = true;
     families[5].second.default_ttl = 100ms;
     families[5].second.max_ttl = 2s;
+    families[6].first = "last one";
+    families[6].second.history = HistoryPolicy{.keep_last = 1};
     return families;
   }();
   return pool;

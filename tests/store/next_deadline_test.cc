@@ -119,6 +119,15 @@ TEST_P(NextDeadline, APurgeThatIsNotCommittedCountsOnlyInItsTransaction) {
   EXPECT_EQ(kStart + 3'600'000, next(store()));
 }
 
+TEST_P(NextDeadline, IsNotKnownToAForkedChild) {
+  must(store().put("a", "1", 1s));
+  EXPECT_EQ(2'000, next(store()));
+  EXPECT_EQ("child", in_child([&] {
+              EXPECT_COMPLAINT(kUnavailable, store().next_deadline(), "fork");
+              return testing::Test::HasFailure() ? "" : "child";
+            }));
+}
+
 TEST_P(NextDeadline, OfASnapshotIsWhatItSees) {
   must(store().put("a", "1", 1s));
   const Snapshot snapshot = must(store().snapshot());

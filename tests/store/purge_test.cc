@@ -187,6 +187,37 @@ TEST_P(Purge, CountsInTheStats) {
   EXPECT_EQ(10u, store().stats().expired_removed);
 }
 
+TEST_P(Purge, CountsOnlyWhatIsNotRolledBack) {
+  put_due(0, 10);
+  clock_.advance(1'000);
+  Transaction transaction = must(store().begin());
+  EXPECT_EQ(4u, purge(transaction, {.limit = 4}));
+  const Savepoint before = transaction.savepoint();
+  EXPECT_EQ(6u, purge(transaction));
+  must(transaction.rollback_to(before));
+  must(transaction.commit());
+  EXPECT_EQ(4u, store().stats().expired_removed);
+}
+
+// A clock that goes on at each reading.
+class RestlessClock : public Clock {
+ public:
+  int64_t now_ms() override { return ++now_ms_; }
+  void set(int64_t now_ms) { now_ms_ = now_ms; }
+
+ private:
+  int64_t now_ms_ = kStart;
+};
+
+TEST(PurgeOfAllFamilies, TakesTheTimeOnce) {
+  RestlessClock clock;
+  Store store = must(Store::open_in_memory({.clock = &clock}));
+  for (const char* name : {"a", "b", "c"}) must(must(store.create_family(name)).put("key", "value", 1h));
+  clock.set(must(must(store.family("c")).deadline_of("key")).value() -
+            2);  // and the next reading is one later
+  EXPECT_EQ(2u, must(store.purge_all_expired()).removed) << "of a and b, not of c";
+}
+
 TEST_P(Purge, OfKeysWithAnyBytes) {
   for (const std::string& key : {std::string(), std::string("\0", 1), std::string("\0\xff\0\x01", 4),
                                  std::string(kMaxKeyBytes, '\xff'), std::string(600, '\0')}) {
@@ -235,7 +266,7 @@ TEST_P(PurgeTells, WhichFamily) {
   must(store().put("key", "value", 3s));
   clock_.advance(10'000);
   EXPECT_EQ(3u, must(store().purge_all_expired({.removed = listener()})).removed);
-  EXPECT_EQ("a/key@3000 b/key@2000 default/key@4000", told_);
+  EXPECT_EQ("b/key@2000 a/key@3000 default/key@4000", told_);
 }
 
 TEST_P(PurgeTells, WhenABatchHasBeenCommitted) {

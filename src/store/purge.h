@@ -1,0 +1,20 @@
+// Purge: removing what is due of a family in transactions of a bounded size, until there is no more, or a limit or a budget
+// is used up.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "lapse/keyspace.h"
+#include "lapse/status.h"
+#include "store/scope.h"
+
+namespace lapse::internal {
+
+// What is due at `now_ms`, a reading that the caller has just taken. Each transaction also reclaims some of what cleared and
+// dropped families have left; without a limit, and where other writers are let in between, all of it.
+Result<PurgeResult> purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t now_ms,
+                                 const PurgeOptions& options);
+
+}  // namespace lapse::internal
