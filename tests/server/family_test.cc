@@ -48,6 +48,25 @@ TEST_F(FamilyCommands, CreateTakesPolicies) {
   EXPECT_EQ("\"90s\"", info("carts", "history-keep-for"));
 }
 
+TEST_F(FamilyCommands, JitterVariesTheLifetimesThatCommandsGive) {
+  client_("FAMILY CREATE varied jitter 50");
+  client_("SELECT varied");
+  const std::vector<std::string> commands = {
+      "SET key x EX 1000", "SET key x PX 1000000", "SETEX key 1000 x",  "PSETEX key 1000000 x",
+      "EXPIRE key 1000",   "PEXPIRE key 1000000",  "GETEX key EX 1000", "MSETEX 1 key x EX 1000"};
+  for (const std::string& command : commands) {
+    std::set<std::string> deadlines;
+    for (int i = 0; i < 20; ++i) {
+      client_("SET key x");
+      client_(command);
+      deadlines.insert(client_("PEXPIRETIME key"));
+    }
+    EXPECT_LT(15U, deadlines.size()) << command;
+  }
+  client_("SET key x PXAT 1700001000000");
+  EXPECT_EQ("(integer) 1700001000000", client_("PEXPIRETIME key")) << "a moment is meant as it is";
+}
+
 TEST_F(FamilyCommands, CreateRefusesWhatMakesNoSense) {
   EXPECT_EQ("(error) ERR a family's name cannot be a number: those are the databases",
             client_("FAMILY CREATE 17"));

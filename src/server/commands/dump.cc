@@ -65,7 +65,9 @@ Result<int64_t> restored_deadline(const Call& call, bool absolute) {
   if (!ms) return not_an_integer();
   if (*ms < 0) return refuse("ERR Invalid TTL value, must be >= 0");
   if (*ms == 0) return kNever;
-  return to_deadline_ms(call, call[2], TimeUnit::kMilliseconds, absolute ? TimeFrom::kEpoch : TimeFrom::kNow);
+  const TimeFrom from = absolute ? TimeFrom::kEpoch : TimeFrom::kNow;
+  LAPSE_TRY_ASSIGN(const Deadline deadline, to_deadline(call, call[2], TimeUnit::kMilliseconds, from));
+  return deadline.ms;  // what is left of a TTL, which has had its jitter
 }
 
 // As Redis has it, the key is new also where another one was replaced.

@@ -51,13 +51,13 @@ Result<ExpireConditions> parse_conditions(const Call& call) {
 }
 
 // A deadline that has passed already deletes.
-Status set_deadline(const Call& call, std::string_view key, int64_t deadline_ms) {
+Status set_deadline(const Call& call, std::string_view key, const Deadline& deadline) {
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
-  if (deadline_ms <= call.now_ms()) {
+  if (deadline.has_passed(call)) {
     LAPSE_TRY(keys->erase(key));
     call.changed(kGeneric, "del", key);
   } else {
-    LAPSE_TRY(keys->expire_at(key, deadline_ms));
+    LAPSE_TRY(expire_at(call, keys, key, deadline));
     call.changed(kGeneric, "expire", key);
   }
   return {};
@@ -65,11 +65,11 @@ Status set_deadline(const Call& call, std::string_view key, int64_t deadline_ms)
 
 Status expire(Call& call, TimeUnit unit, TimeFrom from) {
   LAPSE_TRY_ASSIGN(const ExpireConditions conditions, parse_conditions(call));
-  LAPSE_TRY_ASSIGN(const int64_t deadline_ms, to_deadline_ms(call, call[2], unit, from));
+  LAPSE_TRY_ASSIGN(const Deadline deadline, to_deadline(call, call[2], unit, from));
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
   LAPSE_TRY_ASSIGN(const std::optional<int64_t> present_ms, keys->deadline_of(call[1]));
-  const bool applies = present_ms && conditions.allow(*present_ms, deadline_ms);
-  if (applies) LAPSE_TRY(set_deadline(call, call[1], deadline_ms));
+  const bool applies = present_ms && conditions.allow(*present_ms, deadline.ms);
+  if (applies) LAPSE_TRY(set_deadline(call, call[1], deadline));
   call.reply.integer(applies ? 1 : 0);
   return {};
 }

@@ -16,7 +16,7 @@ Status invalid_expire_time(const Call& call) {
 }  // namespace
 
 // Checked before the arithmetic: nothing here may overflow.
-Result<int64_t> to_deadline_ms(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from) {
+Result<Deadline> to_deadline(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from) {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   const std::optional<int64_t> given = to_integer(number);
   if (!given) return not_an_integer();
@@ -30,13 +30,18 @@ Result<int64_t> to_deadline_ms(const Call& call, std::string_view number, TimeUn
     ms += call.now_ms();
   }
   if (ms == kNever) return invalid_expire_time(call);  // the store's word for a key that stays
-  return ms;
+  return Deadline{ms, from};
 }
 
-Result<int64_t> to_new_deadline_ms(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from) {
+Result<Deadline> to_new_deadline(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from) {
   const std::optional<int64_t> given = to_integer(number);
   if (given && *given <= 0) return invalid_expire_time(call);
-  return to_deadline_ms(call, number, unit, from);
+  return to_deadline(call, number, unit, from);
+}
+
+Status expire_at(const Call& call, Keyspace* keys, std::string_view key, const Deadline& deadline) {
+  if (deadline.from == TimeFrom::kEpoch) return keys->expire_at(key, deadline.ms).status();
+  return keys->expire(key, std::chrono::milliseconds(deadline.ms - call.now_ms())).status();
 }
 
 struct LifetimeOptions::Word {
@@ -72,10 +77,10 @@ bool LifetimeOptions::take(const Call& call, size_t* i) {
 bool LifetimeOptions::keeps_ttl() const { return word_ != nullptr && word_->only_for == Besides::kKeepTtl; }
 bool LifetimeOptions::persists() const { return word_ != nullptr && word_->only_for == Besides::kPersist; }
 
-Result<std::optional<int64_t>> LifetimeOptions::deadline_ms(const Call& call) const {
-  if (word_ == nullptr || word_->only_for != Besides::kNothing) return std::optional<int64_t>();
-  LAPSE_TRY_ASSIGN(const int64_t deadline_ms, to_new_deadline_ms(call, number_, word_->unit, word_->from));
-  return std::optional<int64_t>(deadline_ms);
+Result<std::optional<Deadline>> LifetimeOptions::deadline(const Call& call) const {
+  if (word_ == nullptr || word_->only_for != Besides::kNothing) return std::optional<Deadline>();
+  LAPSE_TRY_ASSIGN(const Deadline deadline, to_new_deadline(call, number_, word_->unit, word_->from));
+  return std::optional(deadline);
 }
 
 }  // namespace lapse::server

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -15,12 +16,27 @@ namespace lapse::server {
 enum class TimeUnit { kSeconds, kMilliseconds };
 enum class TimeFrom { kNow, kEpoch };
 
+// A deadline, and whether it was given as a TTL: those have the family's jitter.
+struct Deadline {
+  int64_t ms;
+  TimeFrom from;
+
+  bool has_passed(const Call& call) const { return ms <= call.now_ms(); }
+  Lifetime lifetime(const Call& call) const {
+    if (from == TimeFrom::kEpoch || has_passed(call)) return Lifetime::until(ms);
+    return std::chrono::milliseconds(ms - call.now_ms());
+  }
+};
+
 // The deadline that a number in a command means. Refused as Redis does it if it is not an integer or beyond the end of
 // time; negative and past deadlines are for the caller to judge.
-Result<int64_t> to_deadline_ms(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from);
+Result<Deadline> to_deadline(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from);
 
 // The same for commands that refuse what is not positive: SET, SETEX, GETEX, …
-Result<int64_t> to_new_deadline_ms(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from);
+Result<Deadline> to_new_deadline(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from);
+
+// Gives a key that is there another deadline. REQUIRES: !deadline.has_passed()
+Status expire_at(const Call& call, Keyspace* keys, std::string_view key, const Deadline& deadline);
 
 // The words about the lifetime among a command's options. They are gathered first and understood later, so that a word out
 // of place is a syntax error whatever numbers stand around it, as it is in Redis. A word may come twice, and the last one
@@ -38,7 +54,7 @@ class LifetimeOptions {
   bool keeps_ttl() const;
   bool persists() const;
   // Nothing, if none of the four words was there.
-  Result<std::optional<int64_t>> deadline_ms(const Call& call) const;
+  Result<std::optional<Deadline>> deadline(const Call& call) const;
 
  private:
   struct Word;

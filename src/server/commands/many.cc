@@ -111,11 +111,11 @@ Status msetex(Call& call) {
       return syntax_error();
     }
   }
-  LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, options.deadline_ms(call));
+  LAPSE_TRY_ASSIGN(const std::optional<Deadline> deadline, options.deadline(call));
   LAPSE_TRY_ASSIGN(const bool writes, are_as_wanted(call, pairs, wanted));
-  if (writes && deadline_ms) {
+  if (writes && deadline) {
     for (size_t i = 0; i < pairs.size(); i += 2)
-      LAPSE_TRY(set_until(call, pairs[i], pairs[i + 1], *deadline_ms));
+      LAPSE_TRY(set_until(call, pairs[i], pairs[i + 1], *deadline));
   } else if (writes) {
     LAPSE_TRY(set_pairs(call, pairs, options.keeps_ttl() ? Lifetime::keep() : Lifetime()));
   }

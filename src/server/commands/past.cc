@@ -187,8 +187,8 @@ Result<Lifetime> parse_lifetime(const Call& call, size_t i) {
   if (i + 1 == call.size() && same_word(call[i], "PERSIST")) return Lifetime::forever();
   LifetimeOptions options(LifetimeOptions::Besides::kNothing);
   if (!options.take(call, &i) || i + 1 != call.size()) return syntax_error();
-  LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, options.deadline_ms(call));
-  return Lifetime::until(*deadline_ms);
+  LAPSE_TRY_ASSIGN(const std::optional<Deadline> deadline, options.deadline(call));
+  return deadline->lifetime(call);
 }
 
 Status restoreat(Call& call) {

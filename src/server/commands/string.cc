@@ -26,7 +26,7 @@ struct SetOptions {
   Condition condition;
   bool get = false;
   bool keeps_ttl = false;
-  std::optional<int64_t> deadline_ms;
+  std::optional<Deadline> deadline;
 };
 
 Result<SetOptions> parse_set(const Call& call) {
@@ -41,7 +41,7 @@ Result<SetOptions> parse_set(const Call& call) {
   }
   LAPSE_TRY(options.condition.check());
   options.keeps_ttl = lifetime.keeps_ttl();
-  LAPSE_TRY_ASSIGN(options.deadline_ms, lifetime.deadline_ms(call));
+  LAPSE_TRY_ASSIGN(options.deadline, lifetime.deadline(call));
   return options;
 }
 
@@ -59,8 +59,8 @@ Status set_in_the_past(const Call& call) {
 }
 
 Status put(const Call& call, const SetOptions& options) {
-  if (options.deadline_ms && *options.deadline_ms <= call.now_ms()) return set_in_the_past(call);
-  if (options.deadline_ms) return set_until(call, call[1], call[2], *options.deadline_ms);
+  if (options.deadline && options.deadline->has_passed(call)) return set_in_the_past(call);
+  if (options.deadline) return set_until(call, call[1], call[2], *options.deadline);
   return write_value(call, call[1], call[2], options.keeps_ttl ? Lifetime::keep() : Lifetime(), "set");
 }
 
@@ -98,8 +98,8 @@ Status setnx(Call& call) {
 }
 
 Status set_with_ttl(Call& call, TimeUnit unit) {
-  LAPSE_TRY_ASSIGN(const int64_t deadline_ms, to_new_deadline_ms(call, call[2], unit, TimeFrom::kNow));
-  LAPSE_TRY(set_until(call, call[1], call[3], deadline_ms));
+  LAPSE_TRY_ASSIGN(const Deadline deadline, to_new_deadline(call, call[2], unit, TimeFrom::kNow));
+  LAPSE_TRY(set_until(call, call[1], call[3], deadline));
   call.reply.ok();
   return {};
 }
@@ -121,11 +121,11 @@ Status getdel(Call& call) {
   return {};
 }
 
-// Gives a key that is there another deadline.
-Status expire_at(const Call& call, std::string_view key, int64_t deadline_ms) {
-  if (deadline_ms <= call.now_ms()) return remove_key(call, key).status();
+// Gives a key that is there another deadline; one that has passed removes it.
+Status expire(const Call& call, std::string_view key, const Deadline& deadline) {
+  if (deadline.has_passed(call)) return remove_key(call, key).status();
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
-  LAPSE_TRY(keys->expire_at(key, deadline_ms).status());
+  LAPSE_TRY(expire_at(call, keys, key, deadline));
   call.changed(kGeneric, "expire", key);
   return {};
 }
@@ -145,8 +145,8 @@ Status getex(Call& call) {
   }
   LAPSE_TRY_ASSIGN(const std::optional<std::string> value, look_up(call, call[1]));
   if (value) {
-    LAPSE_TRY_ASSIGN(const std::optional<int64_t> deadline_ms, lifetime.deadline_ms(call));
-    if (deadline_ms) LAPSE_TRY(expire_at(call, call[1], *deadline_ms));
+    LAPSE_TRY_ASSIGN(const std::optional<Deadline> deadline, lifetime.deadline(call));
+    if (deadline) LAPSE_TRY(expire(call, call[1], *deadline));
     if (lifetime.persists()) LAPSE_TRY(persist(call, call[1]));
   }
   reply_value(call, value);

@@ -38,9 +38,9 @@ Status write_value(const Call& call, std::string_view key, std::string_view valu
   return {};
 }
 
-Status set_until(const Call& call, std::string_view key, std::string_view value, int64_t deadline_ms) {
-  if (deadline_ms <= call.now_ms()) return remove_key(call, key).status();
-  LAPSE_TRY(write_value(call, key, value, Lifetime::until(deadline_ms), "set"));
+Status set_until(const Call& call, std::string_view key, std::string_view value, const Deadline& deadline) {
+  if (deadline.has_passed(call)) return remove_key(call, key).status();
+  LAPSE_TRY(write_value(call, key, value, deadline.lifetime(call), "set"));
   call.told(kGeneric, "expire", key);
   return {};
 }

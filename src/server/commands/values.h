@@ -10,6 +10,7 @@
 #include "lapse/lifetime.h"
 #include "lapse/status.h"
 #include "server/call.h"
+#include "server/commands/lifetime_options.h"
 
 namespace lapse::server {
 
@@ -33,7 +34,7 @@ inline Status change_value(const Call& call, std::string_view key, std::string_v
 }
 
 // SET until a deadline. One that has passed already leaves no key behind.
-Status set_until(const Call& call, std::string_view key, std::string_view value, int64_t deadline_ms);
+Status set_until(const Call& call, std::string_view key, std::string_view value, const Deadline& deadline);
 
 // Whether it was there, and is no more.
 Result<bool> remove_key(const Call& call, std::string_view key);
