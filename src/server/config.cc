@@ -226,6 +226,7 @@ std::string get_output_limits(const Config& config) {
 // ------------------------------------------------------------------------------------------ the table
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostSeconds = std::numeric_limits<int32_t>::max();
 
 template <int64_t Config::*kField, int64_t kMin, int64_t kMax>
 constexpr Setting integer(std::string_view name, bool changeable, std::string_view summary) {
@@ -259,7 +260,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      get_durability},
     {"enable-debug-command", false, "no, yes or local: whose DEBUG is obeyed", set_debug, get_debug},
     {"file", false, "the store; empty: in memory", set_text<&Config::file>, get_text<&Config::file>},
-    integer<&Config::half_command_timeout_seconds, 0, 1L << 31>(
+    integer<&Config::half_command_timeout_seconds, 0, kMostSeconds>(
         "half-command-timeout", true,
         "seconds that a client may take to send the rest of a command, or to take replies that its commands "
         "wait behind; 0: any"),
@@ -290,9 +291,9 @@ constexpr auto kSettings = std::to_array<Setting>({
     integer<&Config::slowlog_slower_than_us, -1, kMost>(
         "slowlog-log-slower-than", true, "microseconds from which SLOWLOG takes note; -1: never"),
     integer<&Config::slowlog_max_len, 0, 1L << 30>("slowlog-max-len", true, "entries that SLOWLOG keeps"),
-    integer<&Config::tcp_keepalive_seconds, 0, 1L << 31>("tcp-keepalive", false, "seconds; 0: none"),
-    integer<&Config::timeout_seconds, 0, 1L << 31>("timeout", true,
-                                                   "seconds that a client may be idle; 0: any"),
+    integer<&Config::tcp_keepalive_seconds, 0, kMostSeconds>("tcp-keepalive", false, "seconds; 0: none"),
+    integer<&Config::timeout_seconds, 0, kMostSeconds>("timeout", true,
+                                                       "seconds that a client may be idle; 0: any"),
     {"unixsocket", false, "a path to listen on as well", set_text<&Config::unix_socket>,
      get_text<&Config::unix_socket>},
     {"unixsocketperm", false, "who may connect there, as chmod has it: 770; 0: as the umask has it",
@@ -491,11 +492,13 @@ Status read_line(const std::string& path, const std::string& where, std::span<co
   return set(config, name, joined(values), where);
 }
 
+Status cannot_be_read(const std::string& path) { return {StatusCode::kNotFound, path + ": cannot be read"}; }
+
 Status read_file(const std::string& path, int depth, Config* config) {
   if (depth > kDeepestInclude)
     return {StatusCode::kInvalidArgument, path + ": included too deep; does it include itself?"};
   std::ifstream in(path);
-  if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
+  if (!in) return cannot_be_read(path);
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     const std::string where = path + ":" + std::to_string(++number);
@@ -503,6 +506,7 @@ Status read_file(const std::string& path, int depth, Config* config) {
     if (!words_of_line) return {StatusCode::kInvalidArgument, where + ": the quotes do not match"};
     if (!words_of_line->empty()) LAPSE_TRY(read_line(path, where, *words_of_line, depth, config));
   }
+  if (in.bad()) return cannot_be_read(path);  // a directory can be opened as well
   return {};
 }
 
@@ -527,30 +531,59 @@ Status read_config_file(const std::string& path, Config* config) {
   return {};
 }
 
-Result<Config> read_command_line(std::span<const std::string_view> arguments) {
-  Config config;
-  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
-    if (arguments[i] == "--config") LAPSE_TRY(read_config_file(std::string(arguments[i + 1]), &config));
-  }
-  bool file_given = false;
+namespace {
+
+struct CommandLine {
+  struct Flag {
+    std::string name;
+    std::string value;
+  };
+  std::optional<std::string> file;
+  std::vector<Flag> flags;
+};
+
+// --port 7000, --port=7000. The values of a flag that takes many are all that follow up to the next one: --bind 127.0.0.1 ::1
+Result<CommandLine> parse_command_line(std::span<const std::string_view> arguments) {
+  CommandLine line;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].starts_with("--")) {
-      if (std::exchange(file_given, true))
-        return Status(StatusCode::kInvalidArgument, "one FILE, not '" + std::string(arguments[i]) + "' too");
-      config.file = arguments[i];
+    std::string_view argument = arguments[i];
+    if (!argument.starts_with("--")) {
+      if (line.file)
+        return Status(StatusCode::kInvalidArgument, "one FILE, not '" + std::string(argument) + "' too");
+      line.file = argument;
       continue;
     }
-    const std::string flag(arguments[i]);
-    // The values of a flag are all that follow up to the next one: --bind 127.0.0.1 ::1
-    std::string value;
-    size_t values = 0;
-    const Setting* setting = find_setting(std::string_view(flag).substr(2));
+    argument.remove_prefix(2);
+    const size_t equals = argument.find('=');
+    CommandLine::Flag flag{std::string(argument.substr(0, equals)), {}};
+    const Setting* setting = find_setting(flag.name);
     const bool takes_many = setting != nullptr && setting->takes_many;
-    while (i + 1 < arguments.size() && (values == 0 || (takes_many && !arguments[i + 1].starts_with("--")))) {
-      value += (values++ == 0 ? "" : " ") + std::string(arguments[++i]);
+    size_t values = 0;
+    if (equals != std::string_view::npos) {
+      flag.value = argument.substr(equals + 1);
+      ++values;
     }
-    if (values == 0) return Status(StatusCode::kInvalidArgument, flag + " needs a value");
-    if (flag != "--config") LAPSE_TRY(set(&config, flag.substr(2), value, "command line"));
+    while (i + 1 < arguments.size() && (values == 0 || (takes_many && !arguments[i + 1].starts_with("--")))) {
+      flag.value += (values++ == 0 ? "" : " ") + std::string(arguments[++i]);
+    }
+    if (values == 0) return Status(StatusCode::kInvalidArgument, "--" + flag.name + " needs a value");
+    line.flags.push_back(std::move(flag));
+  }
+  return line;
+}
+
+}  // namespace
+
+// What a file says comes first, so that flags win over it.
+Result<Config> read_command_line(std::span<const std::string_view> arguments) {
+  LAPSE_TRY_ASSIGN(const CommandLine line, parse_command_line(arguments));
+  Config config;
+  for (const auto& [name, value] : line.flags) {
+    if (name == "config") LAPSE_TRY(read_config_file(value, &config));
+  }
+  if (line.file) config.file = *line.file;
+  for (const auto& [name, value] : line.flags) {
+    if (name != "config") LAPSE_TRY(set(&config, name, value, "command line"));
   }
   LAPSE_TRY(check_config(config));
   return config;
@@ -596,8 +629,9 @@ std::string rewritten(std::istream& in, const Config& config) {
 // password.
 Status rewrite_config_file(const std::string& path, const Config& config) {
   std::ifstream in(path);
-  if (!in) return {StatusCode::kNotFound, path + ": cannot be read"};
+  if (!in) return cannot_be_read(path);
   const std::string text = rewritten(in, config);
+  if (in.bad()) return cannot_be_read(path);
   const std::string beside = path + ".new";
   std::error_code error;
   std::filesystem::copy_file(path, beside, std::filesystem::copy_options::overwrite_existing, error);

@@ -7,17 +7,13 @@
 #include <map>
 #include <sstream>
 
+#include "support/support.h"
+
 namespace lapse::server {
 namespace {
 
 class ConfigFile : public testing::Test {
  protected:
-  ConfigFile() {
-    directory_ = testing::TempDir() + "/lapse-config-" + std::to_string(reinterpret_cast<uintptr_t>(this));
-    std::filesystem::create_directories(directory_);
-  }
-  ~ConfigFile() override { std::filesystem::remove_all(directory_); }
-
   std::string write(const std::string& name, const std::string& text) {
     std::ofstream(directory_ + "/" + name) << text;
     return directory_ + "/" + name;
@@ -33,7 +29,8 @@ class ConfigFile : public testing::Test {
   }
   std::string place(int line) { return directory_ + "/lapse.conf:" + std::to_string(line) + ": "; }
 
-  std::string directory_;
+  const TempDir folder_;
+  const std::string& directory_ = folder_.path();
 };
 
 std::string value(const Config& config, std::string_view name) {
@@ -280,6 +277,21 @@ TEST_F(ConfigFile, FlagsWinOverTheFile) {
   EXPECT_EQ(7001, config->port);
   EXPECT_EQ(5, config->timeout_seconds);
   EXPECT_EQ((std::vector<std::string>{"127.0.0.1", "::1"}), config->bind);
+}
+
+TEST_F(ConfigFile, ThatCannotBeReadIsNotAnEmptyOne) {
+  const std::string folder = std::filesystem::path(write("lapse.conf", "")).parent_path();
+  EXPECT_EQ(folder + ": cannot be read", flags({"--config", folder}).status().message());
+  const std::string path = write("including.conf", "include " + folder + "\n");
+  EXPECT_FALSE(flags({"--config", path}).ok());
+}
+
+TEST(ConfigFlags, TakeValuesBehindABlankOrAnEqualsSign) {
+  const Result<Config> config = flags({"--port=7001", "--bind=127.0.0.1", "::1", "--requirepass", "--a=b"});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(7001, config->port);
+  EXPECT_EQ((std::vector<std::string>{"127.0.0.1", "::1"}), config->bind);
+  EXPECT_EQ("--a=b", config->requirepass);
 }
 
 TEST(ConfigFlags, SayWhatIsWrong) {
