@@ -61,14 +61,10 @@ bool fits_arity(const Command& command, size_t arguments) {
 Result<const Command*> resolve(std::span<const std::string_view> arguments) {
   const Command* command = find_command(arguments[0]);
   if (command == nullptr) return unknown_command(arguments);
-  if (!command->subcommands.empty() && arguments.size() > 1) {
-    const Command* subcommand = find_subcommand(*command, arguments[1]);
-    if (subcommand == nullptr) return unknown_subcommand(*command, arguments[1]);
-    command = subcommand;
-  }
-  if (!fits_arity(*command, arguments.size()) || command->run == nullptr)
-    return wrong_arguments(command->name);
-  return command;
+  if (command->subcommands.empty() || arguments.size() == 1) return command;
+  const Command* subcommand = find_subcommand(*command, arguments[1]);
+  if (subcommand == nullptr) return unknown_subcommand(*command, arguments[1]);
+  return subcommand;
 }
 
 }  // namespace
@@ -180,7 +176,7 @@ bool Server::has_timed_out(const Session& session) {
 bool Server::must_wait(const Session& session, std::span<const std::string_view> arguments) const {
   if (!session.authenticated) return false;
   const Result<const Command*> command = resolve(arguments);
-  if (!command.ok() || !check(session, **command).ok()) return false;
+  if (!command.ok() || !check(session, **command, arguments.size()).ok()) return false;
   if ((*command)->name.starts_with("client|")) return false;
   if (!pause_writes_only_) return true;
   constexpr uint32_t kHeldUp = kWrite | kBlockedByPause;
@@ -222,14 +218,15 @@ void Server::execute_with_memory(Session* session, std::span<const std::string_v
   output.begin(Output::Kind::kPlain);
   note_written(session);
   current_ = session;
-  ++statistics_.commands;
   ++session->commands_run;
   if (session->reply_mode == ReplyMode::kSkipNext) session->reply_mode = ReplyMode::kSkipThis;
 
   const Result<const Command*> command = resolve(arguments);
-  Status status = command.ok() ? check(*session, **command) : command.status();
+  Status status = command.ok() ? check(*session, **command, arguments.size()) : command.status();
   bool pushed = false;
-  if (!status.ok() && session->queue.open) status = break_queue(session, arguments[0], std::move(status));
+  if (status.ok()) ++statistics_.commands;
+  if (!status.ok() && (session->queue.open || same_word(arguments[0], "exec")))
+    status = break_queue(session, arguments[0], std::move(status));
   if (status.ok() && session->queue.open && ((*command)->flags & kNotQueued) == 0) {
     status = enqueue(session, **command, arguments);
   } else if (status.ok()) {
@@ -270,7 +267,8 @@ void Server::finish_reply(Session* session, bool pushed) {
   own_messages_.clear();
 }
 
-Status Server::check(const Session& session, const Command& command) const {
+Status Server::check(const Session& session, const Command& command, size_t arguments) const {
+  if (!fits_arity(command, arguments) || command.run == nullptr) return wrong_arguments(command.name);
   if (!session.authenticated && (command.flags & kNoAuth) == 0)
     return refuse("NOAUTH Authentication required.");
   if (command.name.starts_with("debug|") && !may_debug(session, config_.debug_from)) {
@@ -339,6 +337,29 @@ Status Server::attempt(Call& call) {
   return {};
 }
 
+namespace {
+
+// Users and passwords are not for those who look on.
+bool is_secret(const Call& call, size_t i) {
+  const std::string_view name = call.command.name;
+  const auto follows = [&](std::string_view word, size_t by) {
+    return i >= by && same_word(call[i - by], word);
+  };
+  if (name == "auth") return i > 0;
+  if (name == "hello") return follows("AUTH", 1) || follows("AUTH", 2);
+  return name == "config|set" && i % 2 == 1 && follows("requirepass", 1);
+}
+
+std::vector<std::string_view> shown_arguments(const Call& call) {
+  std::vector<std::string_view> shown(call.arguments.begin(), call.arguments.end());
+  for (size_t i = 0; i < shown.size(); ++i) {
+    if (is_secret(call, i)) shown[i] = "(redacted)";
+  }
+  return shown;
+}
+
+}  // namespace
+
 void Server::note_call(const Call& call, uint64_t us, bool failed) {
   CommandStatistics& statistics = statistics_.by_command[&call.command];
   if (failed) ++statistics.failed;
@@ -346,7 +367,7 @@ void Server::note_call(const Call& call, uint64_t us, bool failed) {
   take_latency(call.command.flags & kFast ? "fast-command" : "command", us);
   if (config_.slowlog_slower_than_us >= 0 && us >= static_cast<uint64_t>(config_.slowlog_slower_than_us) &&
       (call.command.flags & kSkipSlowlog) == 0) {
-    slowlog_.add(now_ms(), us, call.arguments, call.session.address, call.session.name,
+    slowlog_.add(now_ms(), us, shown_arguments(call), call.session.address, call.session.name,
                  static_cast<size_t>(config_.slowlog_max_len));
   }
 }
@@ -372,17 +393,6 @@ Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) 
   return {};
 }
 
-namespace {
-
-// Users and passwords are not for those who look on.
-bool is_secret(const Call& call, size_t i) {
-  if (call.command.name == "auth") return i > 0;
-  if (call.command.name != "hello") return false;
-  return (i >= 1 && same_word(call[i - 1], "AUTH")) || (i >= 2 && same_word(call[i - 2], "AUTH"));
-}
-
-}  // namespace
-
 // 1700000000.123456 [0 127.0.0.1:5555] "set" "key" "value"
 void Server::feed_monitors(const Call& call) {
   char at[48];
@@ -390,8 +400,7 @@ void Server::feed_monitors(const Call& call) {
                 static_cast<long long>(now_ms() % 1000 * 1000));
   std::string line =
       std::string(at) + " [" + databases_->label(call.session.db) + " " + call.session.address + "]";
-  for (size_t i = 0; i < call.size(); ++i)
-    line += " " + quoted(is_secret(call, i) ? std::string_view("(redacted)") : call[i]);
+  for (const std::string_view argument : shown_arguments(call)) line += " " + quoted(argument);
   std::string bytes;
   resp::ReplyWriter(&bytes, 2).simple(line);
   for (const auto& [id, session] : sessions_) {

@@ -189,7 +189,7 @@ class Server {
   Before before() const { return {turn_->savepoint(), watchers_.marks(), events_sent_, expired_}; }
   void undo(const Before& before);
   void note_call(const Call& call, uint64_t us, bool failed);
-  Status check(const Session& session, const Command& command) const;
+  Status check(const Session& session, const Command& command, size_t arguments) const;
   Status enqueue(Session* session, const Command& command, std::span<const std::string_view> arguments);
   Status break_queue(Session* session, std::string_view command, Status why);
   void finish_reply(Session* session, bool pushed);

@@ -72,6 +72,15 @@ TEST_F(InfoCommand, CountsHitsMissesAndErrors) {
   EXPECT_EQ("none", field("errorstats", "errorstat_ERR"));
 }
 
+TEST_F(InfoCommand, CountsCommandsThatAreRefusedForTheirArguments) {
+  client_("CONFIG RESETSTAT");
+  client_("GET");
+  client_("INCR a b");
+  EXPECT_TRUE(field("commandstats", "cmdstat_get").ends_with(",rejected_calls=1,failed_calls=0"));
+  EXPECT_TRUE(field("commandstats", "cmdstat_incr").ends_with(",rejected_calls=1,failed_calls=0"));
+  EXPECT_EQ("3", field("stats", "total_commands_processed")) << "CONFIG's own, and two INFOs before this one";
+}
+
 TEST_F(InfoCommand, CountsKeysAndLifetimesOfEachDatabase) {
   EXPECT_EQ("none", field("keyspace", "db0"));
   client_("SET a 1");

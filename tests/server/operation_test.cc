@@ -137,6 +137,17 @@ TEST_F(OperationCommands, LolwutHasAVersion) {
   EXPECT_NE(std::string::npos, client_.ask({"LOLWUT"}).text.find("Lapse ver. "));
 }
 
+TEST_F(OperationCommands, SlowlogShowsNoPasswords) {
+  client_("CONFIG SET slowlog-log-slower-than 0");
+  client_("CONFIG SET timeout 0 requirepass s3cret");
+  client_("MULTI");
+  client_("CONFIG SET RequirePass s3cret");
+  client_("EXEC");
+  const std::string log = client_("SLOWLOG GET 128");
+  EXPECT_EQ(std::string::npos, log.find("s3cret")) << log;
+  EXPECT_NE(std::string::npos, log.find("(redacted)")) << log;
+}
+
 TEST_F(OperationCommands, SlowlogKeepsTheLatest) {
   client_("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 2");
   EXPECT_EQ("OK", client_("SLOWLOG RESET"));

@@ -73,7 +73,9 @@ TEST_F(TransactionCommands, ExecWithArgumentsAbortsAndSaysWhy) {
       "(error) EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command",
       client_("EXEC now"));
   EXPECT_EQ("(error) ERR EXEC without MULTI", client_("EXEC"));
-  EXPECT_EQ("(error) ERR wrong number of arguments for 'exec' command", client_("EXEC now"));
+  EXPECT_EQ(
+      "(error) EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command",
+      client_("EXEC now"));
 }
 
 TEST_F(TransactionCommands, AnErrorWithinExecUndoesOnlyItself) {
