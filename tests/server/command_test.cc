@@ -45,6 +45,25 @@ TEST_F(CommandCommands, InfoKnowsSubcommandsAndSaysNilOfOthers) {
   EXPECT_EQ("*1\r\n$-1\r\n", client_.received_bytes());
 }
 
+TEST_F(CommandCommands, InfoTellsWhatIsDoneToEachKey) {
+  const resp::Reply reply = client_.ask({"COMMAND", "INFO", "del", "rename", "mset"});
+  const auto specs = [&](size_t i) { return reply.elements[i].elements[8].elements; };
+  const auto flags = [](const resp::Reply& spec) { return resp::describe(spec.elements[1]); };
+  ASSERT_EQ(1U, specs(0).size());
+  EXPECT_EQ("1) RM\n2) delete", flags(specs(0)[0]));
+  ASSERT_EQ(2U, specs(1).size());
+  EXPECT_EQ("1) RW\n2) access\n3) delete", flags(specs(1)[0]));
+  EXPECT_EQ("1) OW\n2) update", flags(specs(1)[1]));
+  ASSERT_EQ(1U, specs(2).size());
+  EXPECT_EQ("1) OW\n2) update", flags(specs(2)[0]));
+}
+
+TEST_F(CommandCommands, DangerousOnesAreOfThatCategory) {
+  const std::string dangerous = client_("COMMAND LIST FILTERBY ACLCAT dangerous");
+  for (const char* name : {"flushall", "flushdb", "keys", "swapdb", "restore", "debug", "shutdown"})
+    EXPECT_NE(std::string::npos, dangerous.find("\"" + std::string(name) + "\"")) << name;
+}
+
 TEST_F(CommandCommands, PlainIsInfoOfAll) {
   const resp::Reply all = client_.ask({"COMMAND"});
   EXPECT_EQ(all_commands().size(), all.elements.size());

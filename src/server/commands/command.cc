@@ -58,6 +58,15 @@ constexpr auto kGroupCategories = std::to_array<GroupCategory>({{"bitmap", "@bit
                                                                 {"string", "@string"},
                                                                 {"transactions", "@transaction"}});
 
+// Beyond what a command's flags and group say.
+constexpr std::pair<std::string_view, std::string_view> kMoreCategories[] = {
+    {"command", "@connection"}, {"dbsize", "@keyspace"},   {"flushall", "@keyspace"},
+    {"flushall", "@dangerous"}, {"flushdb", "@keyspace"},  {"flushdb", "@dangerous"},
+    {"info", "@dangerous"},     {"keys", "@dangerous"},    {"lastsave", "@admin"},
+    {"lastsave", "@dangerous"}, {"restore", "@dangerous"}, {"role", "@admin"},
+    {"role", "@dangerous"},     {"swapdb", "@keyspace"},   {"swapdb", "@dangerous"},
+};
+
 // The categories of access control that Redis derives in the same way.
 Words categories_of(const Command& command) {
   Words words;
@@ -65,6 +74,9 @@ Words categories_of(const Command& command) {
   if (command.flags & kReadOnly) words.push_back("@read");
   for (const auto& [group, category] : kGroupCategories) {
     if (command.group == group) words.push_back(category);
+  }
+  for (const auto& [name, category] : kMoreCategories) {
+    if (command.name.substr(0, command.name.find('|')) == name) words.push_back(category);
   }
   if (command.flags & kAdmin) {
     words.push_back("@admin");
@@ -123,16 +135,21 @@ const std::vector<KeyUse>& special_key_uses() {
   return uses;
 }
 
+KeyUse key_use_of(const Command& command) {
+  for (const KeyUse& use : special_key_uses()) {
+    if (use.command == command.name) return use;
+  }
+  return {command.name, key_flags_of(command)};
+}
+
 // Of one call. SET reads the key only if it is told to.
 Words key_flags_of(const Command& command, std::span<const std::string_view> arguments, bool is_first) {
   if (command.name == "set" && std::any_of(arguments.begin() + 3, arguments.end(),
                                            [](std::string_view word) { return same_word(word, "GET"); })) {
     return key_flags_of(command);
   }
-  for (const KeyUse& use : special_key_uses()) {
-    if (use.command == command.name) return is_first || use.others.empty() ? use.first : use.others;
-  }
-  return key_flags_of(command);
+  const KeyUse use = key_use_of(command);
+  return is_first || use.others.empty() ? use.first : use.others;
 }
 
 void reply_set(Call& call, const Words& words) {
@@ -154,15 +171,12 @@ void reply_spec(Call& call, std::string_view type,
 }
 
 // Where to look, and what is there: so many keys from the first on, or a number of keys and then the keys.
-void reply_key_specs(Call& call, const Command& command) {
+void reply_key_spec(Call& call, const KeyPositions& keys, const Words& flags) {
   using Numbers = std::vector<std::pair<std::string_view, int>>;
-  const KeyPositions& keys = command.keys;
-  call.reply.set(keys.first == 0 ? 0 : 1);
-  if (keys.first == 0) return;
   const bool counted = keys.count_at != 0;
   call.reply.map(3);
   call.reply.bulk("flags");
-  reply_set(call, key_flags_of(command));
+  reply_set(call, flags);
   call.reply.bulk("begin_search");
   reply_spec(call, "index", Numbers{{"index", counted ? keys.count_at : keys.first}});
   call.reply.bulk("find_keys");
@@ -173,6 +187,20 @@ void reply_key_specs(Call& call, const Command& command) {
   }
   const int last = keys.last < 0 ? keys.last : keys.last - keys.first;
   reply_spec(call, "range", Numbers{{"lastkey", last}, {"keystep", keys.step}, {"limit", 0}});
+}
+
+// One for all keys; or, where something else is done to the second, one for each of the two.
+void reply_key_specs(Call& call, const Command& command) {
+  const KeyPositions& keys = command.keys;
+  const KeyUse use = key_use_of(command);
+  if (use.others.empty()) {
+    call.reply.set(keys.first == 0 ? 0 : 1);
+    if (keys.first != 0) reply_key_spec(call, keys, use.first);
+    return;
+  }
+  call.reply.set(2);
+  reply_key_spec(call, {keys.first, keys.first, keys.step}, use.first);
+  reply_key_spec(call, {keys.last, keys.last, keys.step}, use.others);
 }
 
 // Ten things, as Redis 7 tells them.

@@ -134,7 +134,15 @@ constexpr Command kDebugCommands[] = {
 };
 
 constexpr Command kCommands[] = {
-    {"debug", -2, 0, {}, "server", "1.0.0", "Helps those who test clients.", nullptr, kDebugCommands},
+    {"debug",
+     -2,
+     kAdmin | kNoScript | kLoading | kStale,
+     {},
+     "server",
+     "1.0.0",
+     "Helps those who test clients.",
+     nullptr,
+     kDebugCommands},
 };
 
 }  // namespace
