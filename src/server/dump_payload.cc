@@ -15,6 +15,7 @@ namespace lapse::server {
 namespace {
 
 constexpr char kString = 0;
+constexpr char kLastType = 26;  // of what a dump may hold; what is beyond is no type at all
 constexpr size_t kFooterBytes = 10;
 constexpr uint64_t kWrittenVersion = 6;  // the oldest with this form: every Redis since 2.6 reads it
 constexpr uint64_t kNewestVersion = 80;  // Valkey 9's; strings have been the same in all of them
@@ -167,6 +168,9 @@ std::string to_dump_payload(std::string_view value) {
 Result<std::string> from_dump_payload(std::string_view payload) {
   if (!is_sound(payload)) return refuse("ERR DUMP payload version or checksum are wrong");
   const std::string_view body = payload.substr(0, payload.size() - kFooterBytes);
+  if (!body.empty() && body[0] > kString && body[0] <= kLastType)
+    return refuse(
+        "ERR the payload is of a list, a hash or another type that Lapse does not have: only strings");
   if (!body.starts_with(kString)) return bad_format();
   StringReader reader(body.substr(1));
   LAPSE_TRY_ASSIGN(std::string value, reader.read());

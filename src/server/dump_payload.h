@@ -27,8 +27,8 @@ namespace lapse::server {
 
 std::string to_dump_payload(std::string_view value);
 
-// Refused as RESTORE refuses it: "ERR DUMP payload version or checksum are wrong", "ERR Bad data format" (which a list or
-// a hash is, too).
+// Refused as RESTORE refuses it: "ERR DUMP payload version or checksum are wrong", "ERR Bad data format"; and
+// what is of another type than a string, with that for a reason.
 Result<std::string> from_dump_payload(std::string_view payload);
 
 }  // namespace lapse::server

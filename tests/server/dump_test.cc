@@ -68,8 +68,12 @@ TEST(DumpPayload, WhatIsNotWholeIsRefused) {
   EXPECT_EQ(kBad, restored("\0\x81\xff\xff\xff\xff\xff\xff\xff\xff"s + "abc"));
   EXPECT_EQ(kBad, restored("\0\xc2\x01"s));
   EXPECT_EQ(kBad, restored("\0\xc4\x01"s));
-  EXPECT_EQ(kBad, restored("\x01\x03"s + "abc"));  // a list
   EXPECT_EQ(kBad, restored("\0\xc3\x02\x81\x7f\xff\xff\xff\xff\xff\xff\xff"s + "\0a"s));
+}
+
+TEST(DumpPayload, OtherTypesAreRefusedAsThat) {
+  EXPECT_NE(std::string::npos, restored("\x01\x03"s + "abc").find("only strings"));
+  EXPECT_EQ(kBad, restored("\x7f\x03"s + "abc"));
 }
 
 TEST(DumpPayload, AWrongFooterIsRefused) {
