@@ -143,16 +143,21 @@ Result<std::unique_ptr<Network>> Network::listen(Server* server) {
 
   provide_files(&server->config());
   const Config& config = server->config();
+  std::string refused;
   if (config.port != 0) {
     for (const std::string& address : every_address(config.bind)) {
       const bool optional = address.starts_with('-');  // as Redis has it: not every machine has IPv6
       const Status status = network->listen_tcp(optional ? address.substr(1) : address);
       if (!status.ok() && !optional) return status;
+      if (!status.ok()) refused += "; " + std::string(status.message());
     }
   }
   if (!config.unix_socket.empty()) LAPSE_TRY(network->listen_unix());
   if (network->addresses_.empty())
-    return Status(StatusCode::kInvalidArgument, "nowhere to listen: port is 0, and there is no unixsocket");
+    return Status(StatusCode::kInvalidArgument,
+                  (config.port == 0 ? "nowhere to listen: port is 0"
+                                    : "nowhere to listen: bind names no address of this machine") +
+                      std::string(", and there is no unixsocket") + refused);
   return network;
 }
 

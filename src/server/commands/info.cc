@@ -109,7 +109,10 @@ Status memory(Call& /*call*/, Text* out) {
   out->add_bytes("total_system_memory", process.machine_bytes);
   out->add_bytes("maxmemory", 0);
   out->add("maxmemory_policy", "noeviction");
-  out->add("mem_fragmentation_ratio", "1.00");
+  out->add("mem_fragmentation_ratio",
+           fixed(static_cast<double>(process.resident_bytes) /
+                     static_cast<double>(std::max<uint64_t>(1, process.anonymous_bytes)),
+                 2));
   out->add("mem_allocator", "libc");
   return {};
 }
@@ -160,7 +163,6 @@ Status lapse(Call& call, Text* out) {
   const Expirer& expirer = call.server.expirer();
   const StoreStats stats = call.server.store().stats();
   LAPSE_TRY_ASSIGN(const uint64_t due, count_due(call));
-  out->add("lapse_version", kVersion);
   out->add("expired_keys", statistics.expired);
   out->add("purged_keys", statistics.purged);
   out->add("due_but_present_keys", due);

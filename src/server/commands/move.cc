@@ -44,7 +44,8 @@ Status erase_at(const Call& call, const Place& place) {
 
 Result<int> find_db(const Call& call, std::string_view number_or_name) {
   Result<int> db = call.server.turn().find(number_or_name);
-  if (db.ok() || db.status().code() != StatusCode::kNotFound) return db;
+  const StatusCode code = db.status().code();
+  if (code != StatusCode::kNotFound && code != StatusCode::kInvalidArgument) return db;
   return to_integer(number_or_name) ? refuse("ERR DB index is out of range") : not_an_integer();
 }
 
