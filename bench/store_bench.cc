@@ -20,6 +20,7 @@ std::vector<Aim> store_aims() {
       {"get of a TTL key >= 0.9 x of a permanent one", "get_ttl", kAtLeast, 0.9, "get", "lapse"},
       {"put with TTL >= 0.5 x plain put", "put_ttl", kAtLeast, 0.5, "put", "lapse"},
       {"put with TTL >= 5 x SQLite", "put_ttl", kAtLeast, 5, "put_ttl", "sqlite"},
+      {"purges one after the other >= 3 x SQLite", "purge_steadily", kAtLeast, 3, "purge_steadily", "sqlite"},
       {"purge of a fifth of the keys >= 3 x SQLite", "purge_many", kAtLeast, 3, "purge_many", "sqlite"},
       {"purge of 1000 keys >= 3 x SQLite", "purge_few", kAtLeast, 3, "purge_few", "sqlite"},
       {"purge of 1000 takes as long among 10 x the keys: <= 1.25 x", "purge_few_ms", kAtMost, 1.25,

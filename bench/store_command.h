@@ -18,7 +18,7 @@ inline constexpr std::string_view kStoreHelp =
     --stores A,B,...      only these: lapse, sqlite, rocksdb
     --only A,B,...        only these workloads: put, put_ttl, put_same_ttl, put_batch, put_ttl_batch,
                           get, get_ttl, get_mixed, overwrite_ttl, purge_many, purge_few,
-                          purge_few_small, scan_expired, get_at
+                          purge_few_small, purge_steadily, scan_expired, get_at
     --json FILE           also writes {"workload": {"lapse": figure, "sqlite": figure, ...}, ...}
     --dir DIR             where the stores' files go (./build, if there is one, else $TMPDIR or
                           /tmp), in a folder that is removed at the end

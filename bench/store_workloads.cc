@@ -101,7 +101,8 @@ void reopen_at_rest(const StoreTurn& turn, const StoreOpenOptions& options) {
 // a store with one TTL for all can do the same, what ends later was written later.
 struct Dying {
   static constexpr int64_t kTtlMs = 24 * kHourMs;
-  static constexpr Lifetimes kLifetimes = {kTtlMs - kHourMs + kMinuteMs, kTtlMs};
+  static constexpr int64_t kApartMs = 10 * kMinuteMs;
+  static constexpr Lifetimes kLifetimes = {kTtlMs - kApartMs + kMinuteMs, kTtlMs};
 
   uint64_t entries;
   uint64_t due;
@@ -110,13 +111,13 @@ struct Dying {
   void load(const StoreTurn& turn, ManualClock* clock) const {
     for (uint64_t group = 0; group < static_cast<uint64_t>(groups); ++group) {
       put_entries(turn, group * due, (group + 1) * due, kLifetimes);
-      clock->advance(kHourMs);
+      clock->advance(kApartMs);
     }
     clock->set(kStartMs + 12 * kHourMs);
     put_entries(turn, groups * due, entries, kLonger);
   }
   // When this group is due, and the next is not.
-  static int64_t end_of(int group) { return kStartMs + group * kHourMs + kTtlMs + kSecondMs; }
+  static int64_t end_of(int group) { return kStartMs + group * kApartMs + kTtlMs + kSecondMs; }
 };
 
 // Reads a little of everything that stays, as a store in use has done.
@@ -167,14 +168,18 @@ void record_purges(const StoreTurn& turn, const std::string& name, const Dying& 
               median_of(purges, &PurgeTiming::cpu_ms));
 }
 
-void purge(const StoreTurn& turn, const std::string& name, const Dying& dying) {
-  ManualClock clock(kStartMs);
+void open_dying(const StoreTurn& turn, const Dying& dying, ManualClock* clock) {
   const StoreOpenOptions options = {
-      .folder = turn.folders.empty, .clock = &clock, .store_ttl_ms = Dying::kTtlMs};
+      .folder = turn.folders.empty, .clock = clock, .store_ttl_ms = Dying::kTtlMs};
   turn.rival.open(options);
-  dying.load(turn, &clock);
+  dying.load(turn, clock);
   reopen_at_rest(turn, options);
   warm_up(turn, dying);
+}
+
+void purge(const StoreTurn& turn, const std::string& name, const Dying& dying) {
+  ManualClock clock(kStartMs);
+  open_dying(turn, dying, &clock);
   std::vector<PurgeTiming> purges;
   for (int group = 0; group < dying.groups; ++group) {
     clock.set(Dying::end_of(group));
@@ -190,6 +195,28 @@ void purge_many(const StoreTurn& turn) {
 void purge_few(const StoreTurn& turn) { purge(turn, "purge_few", {turn.scale.entries, 1000, 5}); }
 void purge_few_small(const StoreTurn& turn) {
   purge(turn, "purge_few_small", {turn.scale.entries / 10, 1000, 5});
+}
+
+// As in use: keys end all the time, a timer purges them, and the store brings them into its tree when it sees
+// fit. The flush is only at the end.
+void purge_steadily(const StoreTurn& turn) {
+  const Dying dying = {turn.scale.entries, turn.scale.entries / 1000, 50};
+  ManualClock clock(kStartMs);
+  open_dying(turn, dying, &clock);
+  uint64_t removed = 0;
+  const Stopwatch watch;
+  for (int group = 0; group < dying.groups; ++group) {
+    clock.set(Dying::end_of(group));
+    removed += turn.rival.purge().value_or(dying.due);
+  }
+  turn.rival.flush();
+  const double seconds = watch.seconds();
+  const uint64_t due = dying.due * static_cast<uint64_t>(dying.groups);
+  check(removed == due, "purges removed another number of keys than were due");
+  turn.record({"purge_steadily", std::to_string(dying.groups) + " purges of " + in_thousands(dying.due) +
+                                     " among " + in_thousands(dying.entries) + ", keys"},
+              static_cast<double>(due) / seconds);
+  rest_and_close(turn);
 }
 
 void scan_expired(const StoreTurn& turn) {
@@ -290,6 +317,7 @@ constexpr Workload<StoreTurn> kWorkloads[] = {
     {"purge_many", purge_many},
     {"purge_few", purge_few},
     {"purge_few_small", purge_few_small},
+    {"purge_steadily", purge_steadily},
     {"scan_expired", scan_expired},
     {"get_at", get_at},
 };
