@@ -101,12 +101,17 @@ Status live(StoreDriver& driver, uint64_t seed, Progress& progress) {
       if (driver.is_open()) LAPSE_TRY(driver.close());
       engine::LocalOptions options = odd_options(random);
       options.background_drain = false;  // whose passes come at any time
-      // The last of them does not drain: its close leaves a journal, marked as clean.
-      if (step + kStepsAnOpen >= kSteps) options.buffer_bytes = 64 << 20;
+      // The last of them does not drain: its close leaves a journal, marked as clean. That one must be of few files.
+      if (step + kStepsAnOpen >= kSteps) {
+        options.buffer_bytes = 64 << 20;
+        options.journal_file_bytes = 1 << 20;
+      }
       LAPSE_TRY(driver.open(options));
     }
     progress.started = driver.history().size() + StoreDriver::kMostCommitsAStep;
-    LAPSE_TRY(driver.random_step());
+    // The last step is a commit: behind a checkpoint there would be no journal to mark.
+    const bool is_last = step + 1 == kSteps;
+    LAPSE_TRY(is_last ? driver.commit(random_commit(random)) : driver.random_step());
     progress.acknowledged = driver.history().size();
   }
   return driver.close();
