@@ -11,7 +11,7 @@ class ServerBenchmark final : public Benchmark {
   std::vector<std::string> stores() const override { return {"lapse", "redis"}; }
   std::string describe(const std::string& store) const override {
     if (store == "redis") return redis_version() + ", appendonly yes, appendfsync everysec, then always";
-    return "lapse serve, durability normal, then full, 64 MB buffer (16 MB where memory is measured)";
+    return "lapse serve, durability normal, then full, 128 MB buffer (16 MB where memory is measured)";
   }
   std::vector<std::string> workloads() const override { return server_workloads(); }
   std::optional<SizeFacts> facts_of(Size size) const override {
