@@ -47,12 +47,25 @@ Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) con
   return view->generation->get(key, verify_checksums);
 }
 
+// What a buffer has is not looked for in the tree: where much is written, that is half of the keys.
 void ReadPoint::expect(std::span<const std::string_view> keys) const {
   if (!check_usable().ok()) return;
-  for (const WriteBuffer* buffer : {view->active.get(), view->frozen.get()}) {
+  const WriteBuffer* const buffers[] = {view->active.get(), view->frozen.get()};
+  const auto is_in = [&](const WriteBuffer* buffer, std::string_view key) {
+    return buffer != nullptr && !buffer->empty() && buffer->find(key, sequence) != nullptr;
+  };
+  for (const WriteBuffer* buffer : buffers) {
     if (buffer != nullptr && !buffer->empty()) buffer->expect(keys);
   }
-  view->generation->expect(keys);
+  constexpr size_t kMost = PageTree::kTogether;
+  for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kMost))) {
+    std::string_view in_tree[kMost];
+    size_t count = 0;
+    for (const std::string_view key : keys.first(std::min(keys.size(), kMost))) {
+      if (!is_in(buffers[0], key) && !is_in(buffers[1], key)) in_tree[count++] = key;
+    }
+    view->generation->expect({in_tree, count});
+  }
 }
 
 Result<uint64_t> ReadPoint::estimate_entries(std::string_view from, std::string_view to) const {
