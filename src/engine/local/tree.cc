@@ -241,7 +241,8 @@ Result<std::optional<std::string_view>> Generation::get(std::string_view key, bo
 }
 
 // Of a long key, only as far as its first fork.
-void Generation::expect(std::span<const std::string_view> keys) const {
+void Generation::expect(std::span<const std::string_view> keys,
+                        FunctionRef<bool(std::string_view)> is_elsewhere) const {
   constexpr size_t kMost = PageTree::kTogether;
   for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kMost))) {
     std::optional<RowPath> paths[kMost];
@@ -249,6 +250,7 @@ void Generation::expect(std::span<const std::string_view> keys) const {
     PageTree::Found found[kMost];
     size_t count = 0;
     for (const std::string_view key : keys.first(std::min(keys.size(), kMost))) {
+      if (is_elsewhere(key)) continue;
       row_keys[count] = paths[count].emplace(key).row_key();
       ++count;
     }

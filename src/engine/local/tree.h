@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/function_ref.h"
 #include "engine/engine.h"
 #include "engine/local/page_tree.h"
 #include "engine/local/path_checker.h"
@@ -56,8 +57,9 @@ class Generation {
   // The bytes stay valid while the generation lives. kCorrupt says where.
   Result<std::optional<std::string_view>> get(std::string_view key, bool verify_checksum) const;
 
-  // Reader::expect()
-  void expect(std::span<const std::string_view> keys) const;
+  // Reader::expect(), but for those keys that will be found elsewhere.
+  void expect(std::span<const std::string_view> keys,
+              FunctionRef<bool(std::string_view key)> is_elsewhere) const;
 
   // Reads everything; see Engine::verify().
   Status verify() const;

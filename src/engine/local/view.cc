@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <iterator>
 
 #include "base/try.h"
 
@@ -51,21 +52,14 @@ Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) con
 void ReadPoint::expect(std::span<const std::string_view> keys) const {
   if (!check_usable().ok()) return;
   const WriteBuffer* const buffers[] = {view->active.get(), view->frozen.get()};
-  const auto is_in = [&](const WriteBuffer* buffer, std::string_view key) {
-    return buffer != nullptr && !buffer->empty() && buffer->find(key, sequence) != nullptr;
-  };
   for (const WriteBuffer* buffer : buffers) {
     if (buffer != nullptr && !buffer->empty()) buffer->expect(keys);
   }
-  constexpr size_t kMost = PageTree::kTogether;
-  for (; !keys.empty(); keys = keys.subspan(std::min(keys.size(), kMost))) {
-    std::string_view in_tree[kMost];
-    size_t count = 0;
-    for (const std::string_view key : keys.first(std::min(keys.size(), kMost))) {
-      if (!is_in(buffers[0], key) && !is_in(buffers[1], key)) in_tree[count++] = key;
-    }
-    view->generation->expect({in_tree, count});
-  }
+  view->generation->expect(keys, [&](std::string_view key) {
+    return std::any_of(std::begin(buffers), std::end(buffers), [&](const WriteBuffer* buffer) {
+      return buffer != nullptr && !buffer->empty() && buffer->find(key, sequence) != nullptr;
+    });
+  });
 }
 
 Result<uint64_t> ReadPoint::estimate_entries(std::string_view from, std::string_view to) const {
