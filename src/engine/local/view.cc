@@ -48,7 +48,7 @@ Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) con
   return view->generation->get(key, verify_checksums);
 }
 
-// What a buffer has is not looked for in the tree: where much is written, that is half of the keys.
+// What a buffer has is not looked for in the tree: where much is written, that is many of the keys.
 void ReadPoint::expect(std::span<const std::string_view> keys) const {
   if (!check_usable().ok()) return;
   const WriteBuffer* const buffers[] = {view->active.get(), view->frozen.get()};
