@@ -10,7 +10,7 @@
 //
 // What holds for all of them:
 //  - A key is visible at time t if and only if t < its deadline. One clock reading decides, taken when the call
-//    begins, or when its transaction, snapshot or iterator did.
+//    begins (of a write, when it has the writer's place), or when its transaction, snapshot or iterator did.
 //  - Absence is an answer: std::nullopt, or false. A Status that is not ok means that nothing was changed, and says
 //    what was wrong: kInvalidArgument (bad input), kTooLarge (over a limit), kBusy (another transaction is open and
 //    busy_timeout has passed), kReadOnly, kNoSpace, kIoError, kCorrupt, kUnknown (the change was made, but the disk
@@ -108,7 +108,8 @@ class Reader {
   // How many keys end in each of the next `buckets` stretches of `width`: the first is [now, now + width).
   // Costs as much as there are keys that do. At most a million buckets.
   Result<std::vector<uint64_t>> forecast(std::chrono::milliseconds width, size_t buckets) const;
-  // When to purge next: no key that is stored has an earlier deadline, those that are due included. kNever: none has any.
+  // When to purge next: no key that is stored, as the latest commit has left it, has an earlier deadline, those that are due
+  // included. kNever: none has any.
   // As a rule it is known, and costs a comparison. It may be too early, by a key that is gone or has been given more
   // time since; a purge at that time makes it exact again.
   Result<int64_t> next_deadline() const;
@@ -235,11 +236,10 @@ class Keyspace : public Reader {
 
   // Reads, and gives the key `ttl` from now on: for sessions that live as long as they are used. A permanent key
   // stays so. Where nothing needs to be renewed, this is a plain read.
-  Result<std::optional<Entry>> touch(std::string_view key, std::chrono::milliseconds ttl,
-                                     const TouchOptions& options = {});
+  Result<std::optional<Entry>> touch(std::string_view key, Ttl ttl, const TouchOptions& options = {});
   // Changes the deadline, not the value: no new revision. Whether it did; an absent key has none to change. A
   // deadline that has passed already ends the key now.
-  Result<bool> expire(std::string_view key, std::chrono::milliseconds ttl, Only only = Only::kAlways);
+  Result<bool> expire(std::string_view key, Ttl ttl, Only only = Only::kAlways);
   Result<bool> expire_at(std::string_view key, int64_t deadline_ms, Only only = Only::kAlways);
   // Makes it permanent. Whether it was there and had a deadline. A family's policies count here, too: with `max_ttl` the key
   // gets that from now on, with `require_ttl` the call is kInvalidArgument.
@@ -247,7 +247,7 @@ class Keyspace : public Reader {
 
   // Removes what is due, oldest deadline first, at a cost that grows with what is removed and not with what is
   // there. 256 keys a transaction, other writers let in between; inside a transaction, all in that one. Does nothing
-  // while the clock is in doubt, nor in a transaction that began before the clock went back.
+  // while the clock is in doubt, nor in a transaction that began before the clock went back: then nothing counts as due.
   Result<PurgeResult> purge_expired(const PurgeOptions& options = {});
   // Trims the history of every key by the family's policy (of a family whose history was turned off: removes it).
   // Returns how many revisions went.

@@ -20,6 +20,31 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 // The time that a permanent key has left; as a timeout: no limit.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
+// So many milliseconds from now; a fraction counts as a whole one. A TTL of zero or less, or one that ends beyond the end of
+// time, is refused by the call that gets it.
+class Ttl {
+ public:
+  template <typename Rep, typename Period>
+  Ttl(std::chrono::duration<Rep, Period> ttl)  // NOLINT(google-explicit-constructor): expire(k, 30s)
+      : ms_(to_ms(ttl)) {}
+
+  int64_t ms() const { return ms_; }
+
+  // Rounded up, and held at the limits of int64_t, where a plain conversion would overflow.
+  template <typename Rep, typename Period>
+  static int64_t to_ms(std::chrono::duration<Rep, Period> duration) {
+    using std::chrono::milliseconds;
+    const std::chrono::duration<long double, std::milli> exact = duration;
+    if (!(exact.count() < static_cast<long double>(kNever))) return kNever;
+    if (exact.count() <= static_cast<long double>(std::numeric_limits<int64_t>::min()))
+      return std::numeric_limits<int64_t>::min();
+    return std::chrono::ceil<milliseconds>(exact).count();
+  }
+
+ private:
+  int64_t ms_;
+};
+
 class Lifetime {
  public:
   enum class Kind {
@@ -32,17 +57,16 @@ class Lifetime {
 
   Lifetime() = default;  // kDefault
 
-  // So many milliseconds from now; a fraction counts as a whole one. A TTL of zero or less, or one that ends
-  // beyond the end of time, is refused by the call that gets it.
+  Lifetime(Ttl ttl) : Lifetime(Kind::kTtl, ttl.ms()) {}  // NOLINT(google-explicit-constructor)
   template <typename Rep, typename Period>
   Lifetime(std::chrono::duration<Rep, Period> ttl)  // NOLINT(google-explicit-constructor): put(k, v, 30s)
-      : Lifetime(Kind::kTtl, to_ms(ttl)) {}
+      : Lifetime(Ttl(ttl)) {}
 
   // To a moment in milliseconds since 1970. One that has passed makes the key expired at once; zero or less is
   // refused. kNever means for ever.
   static Lifetime until(int64_t deadline_ms) { return {Kind::kUntil, deadline_ms}; }
   static Lifetime until(std::chrono::system_clock::time_point deadline) {
-    return until(to_ms(deadline.time_since_epoch()));
+    return until(Ttl::to_ms(deadline.time_since_epoch()));
   }
   static Lifetime forever() { return {Kind::kPermanent, 0}; }
   static Lifetime keep() { return {Kind::kKeep, 0}; }
@@ -53,17 +77,6 @@ class Lifetime {
 
  private:
   Lifetime(Kind kind, int64_t ms) : kind_(kind), ms_(ms) {}
-
-  // Rounded up, and held at the limits of int64_t, where a plain conversion would overflow.
-  template <typename Rep, typename Period>
-  static int64_t to_ms(std::chrono::duration<Rep, Period> duration) {
-    using std::chrono::milliseconds;
-    const std::chrono::duration<long double, std::milli> exact = duration;
-    if (!(exact.count() < static_cast<long double>(kNever))) return kNever;
-    if (exact.count() <= static_cast<long double>(std::numeric_limits<int64_t>::min()))
-      return std::numeric_limits<int64_t>::min();
-    return std::chrono::ceil<milliseconds>(exact).count();
-  }
 
   Kind kind_ = Kind::kDefault;
   int64_t ms_ = 0;

@@ -54,6 +54,10 @@ Result<int64_t> parse_integer(std::string_view key, std::string_view text) {
   return number;
 }
 
+Status check_only(Only only) {
+  return only > Only::kIfSooner ? invalid("expire(): `only` is none of those that there are") : Status();
+}
+
 // Whether the key's present deadline is as the caller wants it.
 bool allows(Only only, int64_t present_ms, int64_t wanted_ms) {
   switch (only) {
@@ -83,6 +87,7 @@ bool needs_renewal(const Row& row, int64_t now_ms, const TouchOptions& options) 
 // Gives a visible key another deadline, if it may have that.
 Result<bool> change_deadline(FamilyWriter* writer, std::string_view key, const Lifetime& lifetime,
                              Only only) {
+  LAPSE_TRY(check_only(only));
   LAPSE_TRY_ASSIGN(const int64_t wanted_ms, writer->deadline_for(key, lifetime, std::nullopt));
   LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer->visible_row(key));
   // It was visible until now: a deadline in the past must not say otherwise.
@@ -323,38 +328,33 @@ Status Keyspace::clear() {
 
 // ------------------------------------------------------------------------------------------- lifetimes
 
-Result<std::optional<Entry>> Keyspace::touch(std::string_view key, milliseconds ttl,
-                                             const TouchOptions& options) {
+Result<std::optional<Entry>> Keyspace::touch(std::string_view key, Ttl ttl, const TouchOptions& options) {
   LAPSE_TRY(check_key(key));
   LAPSE_TRY(check_touch(options));
-  int64_t now_ms = 0;
   std::optional<Entry> entry;
   {
     LAPSE_TRY_ASSIGN(internal::ReadView view, scope_->read(family_));
     LAPSE_TRY_ASSIGN(const std::optional<Row> row, view.row(key));
-    now_ms = view.now_ms();
-    LAPSE_TRY(internal::check_lifetime(ttl, now_ms));
-    if (row) entry = internal::to_entry(*row, now_ms);
-    if (!row || !needs_renewal(*row, now_ms, options)) return entry;
+    LAPSE_TRY(internal::check_lifetime(ttl, view.now_ms()));
+    if (row) entry = internal::to_entry(*row, view.now_ms());
+    if (!row || !needs_renewal(*row, view.now_ms(), options)) return entry;
   }
-  LAPSE_TRY(
-      scope_->write(family_,
-                    [&](FamilyWriter& writer) -> Status {
-                      // It may have changed meanwhile.
-                      LAPSE_TRY_ASSIGN(std::optional<Row> row, writer.visible_row(key));
-                      entry = row ? std::optional(internal::to_entry(*row, now_ms)) : std::nullopt;
-                      if (!row || !needs_renewal(*row, now_ms, options)) return {};
-                      LAPSE_TRY_ASSIGN(const int64_t wanted_ms, writer.deadline_for(key, ttl, std::nullopt));
-                      const int64_t deadline_ms = std::max(now_ms, std::min(wanted_ms, options.not_past_ms));
-                      entry->deadline_ms = deadline_ms;
-                      entry->left = milliseconds(deadline_ms - now_ms);
-                      return writer.set_deadline(key, *row, deadline_ms);
-                    },
-                    {.now_ms = now_ms}));
+  // By a reading of its own, as it may have to wait: a key that has expired meanwhile was seen by others to be gone.
+  LAPSE_TRY(scope_->write(family_, [&](FamilyWriter& writer) -> Status {
+    const int64_t now_ms = writer.now_ms();
+    LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer.visible_row(key));
+    entry = row ? std::optional(internal::to_entry(*row, now_ms)) : std::nullopt;
+    if (!row || !needs_renewal(*row, now_ms, options)) return {};
+    LAPSE_TRY_ASSIGN(const int64_t wanted_ms, writer.deadline_for(key, ttl, std::nullopt));
+    const int64_t deadline_ms = std::max(now_ms, std::min(wanted_ms, options.not_past_ms));
+    entry->deadline_ms = deadline_ms;
+    entry->left = milliseconds(deadline_ms - now_ms);
+    return writer.set_deadline(key, *row, deadline_ms);
+  }));
   return entry;
 }
 
-Result<bool> Keyspace::expire(std::string_view key, milliseconds ttl, Only only) {
+Result<bool> Keyspace::expire(std::string_view key, Ttl ttl, Only only) {
   LAPSE_TRY(check_key(key));
   bool changed = false;
   LAPSE_TRY(scope_->write(family_, [&](FamilyWriter& writer) -> Status {

@@ -105,6 +105,14 @@ TEST_F(OneReading, PerRead) {
   EXPECT_ONE_READING(store().expiring(0, kNever));
   EXPECT_ONE_READING(store().forecast(1h, 24));
   EXPECT_ONE_READING(store().count());
+  EXPECT_ONE_READING(store().estimated_count());
+  EXPECT_ONE_READING(store().lapsed("a"));
+  Family past = this->past();
+  must(past.put("a", "1"));
+  EXPECT_ONE_READING(past.get_at("a", 1'000));
+  EXPECT_ONE_READING(past.get_revision("a", 1));
+  EXPECT_ONE_READING(past.history("a"));
+  EXPECT_ONE_READING(store().snapshot_at(1'000));
 }
 
 TEST_F(OneReading, PerWrite) {
@@ -117,11 +125,20 @@ TEST_F(OneReading, PerWrite) {
   EXPECT_ONE_READING(past.get_and_set("a", "4", 10h));
   EXPECT_ONE_READING(past.increment("a", 1));
   EXPECT_ONE_READING(past.append("a", "1"));
-  EXPECT_ONE_READING(past.touch("a", 20h));
+  EXPECT_ONE_READING(past.touch("a", 20h, {.if_left_below = 1h}));
   EXPECT_ONE_READING(past.expire("a", 30h));
   EXPECT_ONE_READING(past.persist("a"));
   EXPECT_ONE_READING(past.erase("a"));
   EXPECT_ONE_READING(past.restore("a", 5'000));
+  EXPECT_ONE_READING(past.expire_at("a", 3'600'000));
+  EXPECT_ONE_READING(past.get_and_erase("a"));
+  EXPECT_ONE_READING(past.compare_and_erase("a", "1"));
+  EXPECT_ONE_READING(past.compare_and_set_revision("a", 1, "2"));
+  EXPECT_ONE_READING(past.compare_and_erase_revision("a", 1));
+  EXPECT_ONE_READING(past.erase_prefix("a"));
+  EXPECT_ONE_READING(past.erase_range("a", "b"));
+  EXPECT_ONE_READING(past.purge_history());
+  EXPECT_ONE_READING(past.clear());
 }
 
 TEST_F(OneReading, PerTransaction) {

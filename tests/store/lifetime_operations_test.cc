@@ -1,5 +1,8 @@
 // Every operation on lifetimes: touch, expire, persist, ttl, expiring, forecast; in every place.
 
+#include <semaphore>
+#include <thread>
+
 #include "test_places.h"
 
 namespace lapse {
@@ -16,6 +19,14 @@ class LifetimeOperations : public EveryPlace {
   static constexpr int64_t kNow = kStart + 1'000;  // after put_three
 };
 INSTANTIATE_PLACE_TESTS(LifetimeOperations);
+
+class TouchThatWaits : public StoreTest {
+ protected:
+  TouchThatWaits() {
+    options_.keep_waiting = [this] { return waits_.release(), true; };
+  }
+  std::counting_semaphore<> waits_{0};
+};
 
 TEST_P(LifetimeOperations, TtlAndDeadline) {
   put_three();
@@ -86,6 +97,23 @@ TEST_P(LifetimeOperations, TouchNeverGoesPastItsCap) {
   EXPECT_EQ(kStart + 25'000, deadline(here(), "key"));
   pass(15s);
   EXPECT_FALSE(must(here().touch("key", 20s, capped)));
+}
+
+// Whoever looked while it waited saw the key expire.
+TEST_F(TouchThatWaits, BringsNoExpiredKeyBack) {
+  Family past = this->past();
+  for (Family family : {past, this->family("plain")}) {
+    must(family.put("key", "value", 10s));
+    Transaction other = must(store().begin());
+    std::thread touching([&] { EXPECT_EQ(std::nullopt, must(family.touch("key", 1h))); });
+    waits_.acquire();
+    clock_.advance(10'000);
+    EXPECT_EQ(std::nullopt, get(family, "key"));
+    must(other.commit());
+    touching.join();
+    EXPECT_EQ(std::nullopt, get(family, "key"));
+  }
+  EXPECT_EQ(std::nullopt, get_at(past, "key", kStart + 10'000));
 }
 
 TEST_P(LifetimeOperations, TouchThatRenewsNothingWritesNothing) {

@@ -150,7 +150,19 @@ TEST_F(LifetimeChanges, ImpossibleTtlsAreRefused) {
     EXPECT_COMPLAINT(kInvalidArgument, store().touch("key", milliseconds(ttl_ms)), "TTL",
                      std::to_string(ttl_ms));
   }
+  // As milliseconds, these would be another number, which may be a good one.
+  for (const std::chrono::hours ttl :
+       {std::chrono::hours(kMax), std::chrono::hours((int64_t{1} << 57) + 1)}) {
+    EXPECT_CODE(kInvalidArgument, store().expire("key", ttl));
+    EXPECT_CODE(kInvalidArgument, store().touch("key", ttl));
+  }
   EXPECT_EQ(1h, ttl(store(), "key"));
+}
+
+TEST_F(LifetimeChanges, FractionsOfAMillisecondCountAsAWholeOne) {
+  EXPECT_TRUE(must(store().expire("key", 1'500us)));
+  EXPECT_EQ(2ms, ttl(store(), "key"));
+  EXPECT_EQ(1ms, must(store().touch("key", 1ns))->left);
 }
 
 TEST_F(LifetimeChanges, ImpossibleTtlsAreRefusedAlsoForAbsentKeys) {
