@@ -84,7 +84,7 @@ struct Savepoint {
 // meanwhile: keep it short. Dropped without commit(), it is rolled back.
 //
 // A call that fails leaves the transaction as it was before that call, and usable. After commit() or rollback() every
-// call is kInvalidArgument.
+// call that could fail is kInvalidArgument.
 class Transaction final : public Keyspace {
  public:
   ~Transaction();
@@ -125,6 +125,7 @@ class Transaction final : public Keyspace {
  private:
   using Keyspace::Keyspace;
   internal::TransactionScope* scope() const;
+  bool has_ended() const;
   friend class Store;
 };
 
@@ -203,7 +204,8 @@ class Store final : public Keyspace {
 
   // kBusy if another transaction stays open for longer than `timeout`, and at once if it is this thread's own.
   Result<Transaction> begin(std::chrono::milliseconds timeout = kForever);
-  // Runs `work` in a transaction; commits if it returns ok, rolls back if it does not or throws.
+  // Runs `work` in a transaction; commits if it returns ok, rolls back if it does not or throws. If `work` has ended the
+  // transaction itself, there is nothing left to do.
   Status update(const std::function<Status(Transaction&)>& work);
   // Runs `work` on a snapshot.
   Status view(const std::function<Status(const Snapshot&)>& work) const;

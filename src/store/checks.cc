@@ -33,4 +33,8 @@ Status check_past(int64_t at_ms, int64_t latest_ms) {
   return {};
 }
 
+Status no_function(std::string_view call) {
+  return {StatusCode::kInvalidArgument, std::string(call) + ": no function was given"};
+}
+
 }  // namespace lapse::internal

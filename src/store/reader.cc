@@ -14,6 +14,7 @@ namespace lapse {
 
 using internal::check_key;
 using internal::kExpectedAtOnce;
+using internal::no_function;
 using internal::ReadView;
 using internal::Row;
 using std::chrono::milliseconds;
@@ -113,6 +114,7 @@ Result<std::vector<Expiring>> Reader::expiring(int64_t from_ms, int64_t to_ms, s
 
 Status Reader::for_each_expiring(int64_t from_ms, int64_t to_ms,
                                  const std::function<bool(const Expiring&)>& visit) const {
+  if (!visit) return no_function("for_each_expiring()");
   LAPSE_TRY_ASSIGN(ReadView view, scope_->read(family_));
   LAPSE_TRY(needs_present(view, "expiring()"));
   if (from_ms >= to_ms) return {};
@@ -201,6 +203,7 @@ Result<std::vector<Revision>> Reader::history(std::string_view key) const {
 Status Reader::for_each_revision(std::string_view key,
                                  const std::function<bool(const Revision&)>& visit) const {
   LAPSE_TRY(check_key(key));
+  if (!visit) return no_function("for_each_revision()");
   LAPSE_TRY_ASSIGN(ReadView view, read_history(0));
   return internal::for_each_revision(
       view.reader(), view.id(), key, view.now_ms(), [&](const Revision& revision) {

@@ -22,6 +22,7 @@ namespace lapse {
 
 using internal::AutoScope;
 using internal::FamilyRecord;
+using internal::no_function;
 using internal::SnapshotScope;
 using internal::StoreState;
 using internal::TransactionScope;
@@ -33,6 +34,9 @@ namespace {
 Status invalid(std::string message) { return {StatusCode::kInvalidArgument, std::move(message)}; }
 
 Status check_options(const Options& options) {
+  if (options.durability > Durability::kNone) return invalid("durability is none of those that there are");
+  if (options.clock_policy > ClockPolicy::kFollow)
+    return invalid("clock_policy is none of those that there are");
   if (options.sync_interval.count() < 0) return invalid("sync_interval cannot be negative");
   if (options.busy_timeout.count() < 0) return invalid("busy_timeout cannot be negative");
   return internal::check_family_options(options.default_family);
@@ -107,9 +111,9 @@ Result<std::vector<std::shared_ptr<internal::Family>>> by_next_deadline(internal
   std::multimap<int64_t, std::shared_ptr<internal::Family>> sorted;
   for (const auto& family : scope->state().all_families()) {
     const Result<int64_t> next_ms = scope->next_deadline(family);
-    if (!next_ms.ok() && next_ms.status().code() == StatusCode::kNotFound) continue;  // dropped meanwhile
-    if (!next_ms.ok()) return next_ms.status();
-    sorted.emplace(*next_ms, family);
+    if (next_ms.status().code() == StatusCode::kNotFound) continue;  // dropped meanwhile
+    // One that cannot be read comes last: its purge will say so, and keeps no other from its turn.
+    sorted.emplace(next_ms.ok() ? *next_ms : kNever, family);
   }
   std::vector<std::shared_ptr<internal::Family>> ordered;
   for (const auto& [next_ms, family] : sorted) ordered.push_back(family);
@@ -272,15 +276,18 @@ Result<Transaction> Store::begin(milliseconds timeout) {
 }
 
 Status Store::update(const std::function<Status(Transaction&)>& work) {
+  if (!work) return no_function("update()");
   for (;;) {
     LAPSE_TRY_ASSIGN(Transaction transaction, begin(scope_->options().busy_timeout));
     LAPSE_TRY(work(transaction));
+    if (transaction.has_ended()) return {};  // `work` has seen to that itself
     Status status = transaction.commit().status();
     if (status.code() != StatusCode::kConflict) return status;
   }
 }
 
 Status Store::view(const std::function<Status(const Snapshot&)>& work) const {
+  if (!work) return no_function("view()");
   LAPSE_TRY_ASSIGN(const Snapshot snapshot, this->snapshot());
   return work(snapshot);
 }
@@ -329,6 +336,8 @@ Transaction& Transaction::operator=(Transaction&& other) noexcept {
   Keyspace::operator=(std::move(other));
   return *this;
 }
+
+bool Transaction::has_ended() const { return !scope_ || !scope()->check_open().ok(); }
 
 TransactionScope* Transaction::scope() const { return static_cast<TransactionScope*>(scope_.get()); }
 

@@ -54,6 +54,8 @@ TEST_F(BadInput, KeysThatAreTooLongToRead) {
   EXPECT_KEY_TOO_LONG(store().exists(kTooLongKey));
   EXPECT_KEY_TOO_LONG(store().ttl(kTooLongKey));
   EXPECT_KEY_TOO_LONG(store().deadline_of(kTooLongKey));
+  EXPECT_KEY_TOO_LONG(store().lapsed(kTooLongKey));
+  store().expect(std::vector<std::string_view>{kTooLongKey});  // no more than a hint
   EXPECT_KEY_TOO_LONG(past_->get_at(kTooLongKey, kStart));
   EXPECT_KEY_TOO_LONG(past_->get_revision(kTooLongKey, 1));
   EXPECT_KEY_TOO_LONG(past_->history(kTooLongKey));
@@ -146,6 +148,23 @@ TEST_F(BadInput, ForecastsOfNothing) {
   EXPECT_COMPLAINT(kInvalidArgument, store().forecast(0ms, 3), "0");
   EXPECT_COMPLAINT(kInvalidArgument, store().forecast(-1s, 3), "-1000");
   EXPECT_TRUE(must(store().forecast(1s, 0)).empty());
+}
+
+TEST_F(BadInput, ForecastsOfTooManyBuckets) {
+  EXPECT_COMPLAINT(kInvalidArgument, store().forecast(1s, 1'000'001), "1000001", "1000000");
+}
+
+TEST_F(BadInput, FunctionsThatAreNone) {
+  EXPECT_COMPLAINT(kInvalidArgument, store().update(nullptr), "update()", "function");
+  EXPECT_COMPLAINT(kInvalidArgument, store().view(nullptr), "view()", "function");
+  EXPECT_COMPLAINT(kInvalidArgument, store().for_each_expiring(0, kNever, nullptr), "for_each_expiring()",
+                   "function");
+  EXPECT_COMPLAINT(kInvalidArgument, past_->for_each_revision("key", nullptr), "for_each_revision()",
+                   "function");
+}
+
+TEST_F(BadInput, ConditionsThatThereAreNot) {
+  EXPECT_COMPLAINT(kInvalidArgument, store().expire("key", 1s, static_cast<Only>(77)), "only");
 }
 
 TEST_F(BadInput, ExpiringBetweenAnyTwoTimes) {
@@ -317,7 +336,25 @@ TEST_F(BadInput, OptionsThatMakeNoSense) {
                    "max_transaction_bytes");
   EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.sync_interval = -1ms; }), "sync_interval");
   EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.busy_timeout = -1ms; }), "busy_timeout");
+  EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.max_transaction_bytes = 0; }),
+                   "max_transaction_bytes");
+  EXPECT_COMPLAINT(kInvalidArgument,
+                   open_with([](Options& o) { o.durability = static_cast<Durability>(77); }), "durability");
+  EXPECT_COMPLAINT(kInvalidArgument,
+                   open_with([](Options& o) { o.clock_policy = static_cast<ClockPolicy>(77); }),
+                   "clock_policy");
   EXPECT_FALSE(std::filesystem::exists(dir_.file("odd.db")));
+}
+
+TEST_F(BadInput, OptionsThatMakeNoSenseInMemory) {
+  auto open_with = [&](auto change) {
+    Options options;
+    change(options);
+    return Store::open_in_memory(options).status();
+  };
+  EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.buffer_bytes = 0; }), "buffer_bytes");
+  EXPECT_COMPLAINT(kInvalidArgument, open_with([](Options& o) { o.max_transaction_bytes = 0; }),
+                   "max_transaction_bytes");
 }
 
 TEST_F(BadInput, TouchWithLimitsThatMakeNoSense) {

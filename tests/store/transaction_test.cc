@@ -1,6 +1,7 @@
 // Transactions, snapshots, update, view and write batches.
 
 #include <atomic>
+#include <latch>
 #include <stdexcept>
 #include <thread>
 
@@ -365,6 +366,27 @@ TEST_P(Transactions, WhoWaitsIsAskedWhetherToGoOn) {
   EXPECT_OK(store().put("key", "value"));
 }
 
+// Such a time from now is beyond what the system's clocks can count to.
+TEST_P(Transactions, WaitingForThousandsOfYearsIsWaiting) {
+  for (const std::chrono::milliseconds timeout :
+       {kForever - 1ms, std::chrono::milliseconds(10'000'000'000'000)}) {
+    Transaction transaction = must(store().begin());
+    std::atomic<bool> ended = false;
+    std::latch about_to_wait(1);
+    std::thread waiting([&] {
+      about_to_wait.count_down();
+      const auto begun = store().begin(timeout);
+      EXPECT_OK(begun);
+      EXPECT_TRUE(ended);
+    });
+    about_to_wait.wait();
+    for (int i = 0; i < 1'000; ++i) must(transaction.put(numbered(i), "value"));
+    ended = true;
+    transaction.rollback();
+    waiting.join();
+  }
+}
+
 TEST_P(Transactions, WaitingOnesGetTheirTurn) {
   Transaction transaction = must(store().begin());
   std::thread waiting([&] { EXPECT_OK(store().put("key", "second")); });
@@ -401,14 +423,24 @@ TEST_P(Transactions, UpdateRollsBackWhatThrows) {
   EXPECT_OK(store().put("key", "value"));
 }
 
-TEST_P(Transactions, UpdateWhoseWorkCommittedItselfIsNotAnError) {
-  const Status status = store().update([](Transaction& transaction) -> Status {
-    LAPSE_TRY(transaction.put("key", "value"));
+TEST_P(Transactions, UpdateWhoseWorkEndsTheTransactionItselfIsNoError) {
+  EXPECT_OK(store().update([](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.put("key", "rolled back"));
     transaction.rollback();
     return Status();
-  });
+  }));
   EXPECT_EQ("", contents(store()));
-  EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidArgument) << status.to_string();
+  EXPECT_OK(store().update([](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.put("key", "committed"));
+    return transaction.commit().status();
+  }));
+  EXPECT_EQ("key=committed", contents(store()));
+  EXPECT_OK(store().update([](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.put("key", "moved away"));
+    const Transaction dropped = std::move(transaction);
+    return Status();
+  }));
+  EXPECT_EQ("key=committed", contents(store()));
 }
 
 TEST_P(Transactions, ViewSeesOneMoment) {

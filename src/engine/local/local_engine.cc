@@ -80,6 +80,8 @@ class Registry {
   std::map<FileId, std::weak_ptr<Core>> cores_;
 };
 
+}  // namespace
+
 Status check_options(const LocalOptions& options) {
   const auto refuse = [](const std::string& why) { return Status(StatusCode::kInvalidArgument, why); };
   if (options.buffer_bytes == 0) return refuse("buffer_bytes must be above 0");
@@ -93,6 +95,8 @@ Status check_options(const LocalOptions& options) {
   if (options.clock == nullptr) return refuse("clock must not be null");
   return {};
 }
+
+namespace {
 
 Status apply_record(const Record& record, WriteBuffer* buffer) {
   std::string_view payload = record.payload;

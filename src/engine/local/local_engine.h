@@ -51,6 +51,9 @@ struct LocalOptions {
   Clock* clock = SteadyClock::instance();  // for sync_interval_ms and ages; must outlive the engine
 };
 
+// kInvalidArgument: they make no sense.
+Status check_options(const LocalOptions& options);
+
 // Opens or creates the store at `path`. Several handles in one process share one engine, with the
 // options of the first; a read_only handle refuses writes whatever the others may do.
 //   kNotFound: no store there, and create_if_missing is off (or its directory does not exist).

@@ -21,7 +21,9 @@ class WriterToken {
     if (held_ && owner_.load(std::memory_order_relaxed) == std::this_thread::get_id())
       return {StatusCode::kBusy, "this thread has a transaction open already"};
     const auto is_free = [this] { return !held_; };
-    if (timeout == kForever) {
+    // Times since boot are counted in nanoseconds: three hundred years would overflow.
+    constexpr std::chrono::hours kAsGoodAsForever(24 * 365 * 100);
+    if (timeout >= kAsGoodAsForever) {
       freed_.wait(lock, is_free);
     } else if (!freed_.wait_for(lock, timeout, is_free)) {
       return {StatusCode::kBusy,

@@ -48,10 +48,6 @@ class TemporaryDirectory {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_memory(const MemoryOptions& options) {
-  LAPSE_TRY_ASSIGN(const TemporaryDirectory directory, TemporaryDirectory::make());
-  StoreMeta meta;
-  meta.store_id = new_store_id();
-  LAPSE_TRY(Tree::create(directory.file(), meta, nullptr));
   LocalOptions local;
   local.durability = Durability::kNone;
   local.buffer_bytes = options.buffer_bytes;
@@ -60,6 +56,11 @@ Result<std::unique_ptr<Engine>> open_memory(const MemoryOptions& options) {
   local.drain_slice_bytes = options.drain_slice_bytes;
   local.clock = options.clock;
   local.background_drain = options.background_drain;
+  LAPSE_TRY(check_options(local));
+  LAPSE_TRY_ASSIGN(const TemporaryDirectory directory, TemporaryDirectory::make());
+  StoreMeta meta;
+  meta.store_id = new_store_id();
+  LAPSE_TRY(Tree::create(directory.file(), meta, nullptr));
   Core::Contents contents;
   LAPSE_TRY_ASSIGN(contents.tree, Tree::open(directory.file(), Tree::Mode::kTemporary, local.map_bytes));
   contents.buffer = Core::new_buffer(local);

@@ -22,7 +22,7 @@ struct MemoryOptions {
   Clock* clock = SteadyClock::instance();
 };
 
-// In $TMPDIR, else /tmp. kNoSpace or kIoError if no file can be made there.
+// In $TMPDIR, else /tmp. kInvalidArgument: options that make no sense. kNoSpace or kIoError: no file can be made there.
 Result<std::unique_ptr<Engine>> open_memory(const MemoryOptions& options);
 
 }  // namespace lapse::engine
