@@ -112,6 +112,9 @@ struct Savepoint {
 // kInvalidArgument.
 class Transaction : public Reader {
  public:
+  // As get(), but without this transaction's own writes.
+  virtual Result<std::optional<std::string_view>> get_committed(std::string_view key) const = 0;
+
   // kTooLarge: key or value is over the limits above, or the whole transaction over the engine's.
   // The transaction stays as it was, and usable.
   virtual Status put(std::string_view key, std::string_view value) = 0;

@@ -110,8 +110,10 @@ Result<uint64_t> trim_up_to(WriteTransaction* transaction, FamilyId id, std::str
     state->oldest_number = oldest->key.revision;
     if (keeps(policy, oldest->row, state->newest_ordinal, transaction->written_at_ms())) break;
     if (transaction->remembers_trimmed_rows() && is_displaced(policy, oldest->row, state->newest_ordinal)) {
-      transaction->note_trimmed(history_key_prefix(id, key), {oldest->key.written_at_ms, oldest->key.revision,
-                                                              std::string(cursor->value())});
+      WriteTransaction::TrimmedRow row{oldest->key.written_at_ms, oldest->key.revision, {}};
+      if (policy->keep_last == 1)
+        row.bytes = cursor->value();  // the one that the new revision has just replaced
+      transaction->note_trimmed(history_key_prefix(id, key), std::move(row));
     }
     LAPSE_TRY(transaction->erase(std::string(cursor->key())));
   }
@@ -167,10 +169,16 @@ Status archive(WriteTransaction* transaction, FamilyId id, std::string_view key,
 
 Status withdraw(WriteTransaction* transaction, FamilyId id, std::string_view key, HistoryState* state) {
   if (const auto* trimmed = transaction->trimmed_row(history_key_prefix(id, key))) {
-    state->oldest_written_at_ms = trimmed->written_at_ms;
-    state->oldest_number = trimmed->revision;
-    LAPSE_TRY(
-        transaction->put(history_key(id, key, trimmed->written_at_ms, trimmed->revision), trimmed->bytes));
+    const std::string row_key = history_key(id, key, trimmed->written_at_ms, trimmed->revision);
+    std::optional<std::string> row = trimmed->bytes;
+    if (!row) {
+      LAPSE_TRY_ASSIGN(row, transaction->engine()->get_committed(row_key));
+    }
+    if (row) {
+      state->oldest_written_at_ms = trimmed->written_at_ms;
+      state->oldest_number = trimmed->revision;
+      LAPSE_TRY(transaction->put(row_key, *row));
+    }
   }
   return mark_newest_erased(transaction, id, key, *state);
 }

@@ -43,7 +43,7 @@ Status WriteTransaction::erase(std::string_view key) {
 }
 
 Result<const FamilyRecord*> WriteTransaction::record_of(const Family& family) {
-  if (!records_by_row_) {
+  if (!records_by_row_ && !has_changed(family)) {
     if (family.id.load(std::memory_order_relaxed) == 0) return dropped_family(family.name);
     return &family.record;
   }
@@ -60,10 +60,13 @@ Status WriteTransaction::change_record(const std::shared_ptr<Family>& family,
                                        const std::optional<FamilyRecord>& record) {
   const std::string key = catalog_key(family->name);
   LAPSE_TRY(record ? put(key, encode_record(*record)) : erase(key));
-  records_by_row_ = true;
   family->forget_due();  // its rows may lie elsewhere now
-  if (std::find(changed_.begin(), changed_.end(), family) == changed_.end()) changed_.push_back(family);
+  if (!has_changed(*family)) changed_.push_back(family);
   return {};
+}
+
+bool WriteTransaction::has_changed(const Family& family) const {
+  return std::any_of(changed_.begin(), changed_.end(), [&](const auto& one) { return one.get() == &family; });
 }
 
 const WriteTransaction::TrimmedRow* WriteTransaction::trimmed_row(const std::string& prefix) const {
@@ -95,23 +98,29 @@ Status WriteTransaction::rollback_to(engine::Savepoint savepoint) {
 }
 
 Result<uint64_t> WriteTransaction::reclaim(uint64_t limit) {
-  if (!state_->may_have_garbage) return uint64_t{0};
-  const auto list = transaction_->cursor(
-      {std::max(std::string(kGarbagePrefix), state_->garbage_list_from), prefix_end(kGarbagePrefix)});
-  LAPSE_TRY(list->first());
-  if (!list->valid()) {
-    state_->may_have_garbage = false;
+  uint64_t reclaimed = 0;
+  while (state_->may_have_garbage && reclaimed < limit) {
+    const auto list = transaction_->cursor(
+        {std::max(std::string(kGarbagePrefix), state_->garbage_list_from), prefix_end(kGarbagePrefix)});
+    LAPSE_TRY(list->first());
+    if (!list->valid()) {
+      state_->may_have_garbage = false;
+      note_raised_hint();
+      break;
+    }
+    const std::string garbage(list->key());
+    const std::optional<FamilyId> id = parse_garbage_key(garbage);
+    if (!id) return Status(StatusCode::kCorrupt, "a row of the store's garbage list names no family");
+    LAPSE_TRY_ASSIGN(const uint64_t erased, erase_some_of(*id, limit - reclaimed));
+    reclaimed += erased;
+    if (reclaimed < limit) {
+      LAPSE_TRY(erase(garbage));  // a row as well
+      ++reclaimed;
+    }
+    state_->garbage_list_from = garbage;
     note_raised_hint();
-    return uint64_t{0};
   }
-  const std::string garbage(list->key());
-  const std::optional<FamilyId> id = parse_garbage_key(garbage);
-  if (!id) return Status(StatusCode::kCorrupt, "a row of the store's garbage list names no family");
-  LAPSE_TRY_ASSIGN(const uint64_t erased, erase_some_of(*id, limit));
-  if (erased < limit) LAPSE_TRY(erase(garbage));
-  state_->garbage_list_from = garbage;
-  note_raised_hint();
-  return erased;
+  return reclaimed;
 }
 
 // Of the rows that lie under a discarded id.

@@ -59,7 +59,8 @@ class WriteTransaction {
   struct TrimmedRow {
     int64_t written_at_ms;
     uint64_t revision;
-    std::string bytes;
+    std::optional<std::string>
+        bytes;  // of what this transaction itself had put there; else it was there before
   };
   void remember_trimmed_rows() { remembers_trimmed_rows_ = true; }
   bool remembers_trimmed_rows() const { return remembers_trimmed_rows_; }
@@ -79,7 +80,7 @@ class WriteTransaction {
 
   // How many rows that nobody refers to any more a commit also removes.
   static constexpr uint64_t kReclaimPerCommit = 32;
-  // Erases up to `limit` of them. Returns how many.
+  // Erases up to `limit` of them, those of the garbage list included. Returns how many: 0, when there are no more.
   Result<uint64_t> reclaim(uint64_t limit);
 
   // kUnsynced: at durability full it is confirmed later, unless it changes families: handles go by those in memory, which
@@ -92,6 +93,7 @@ class WriteTransaction {
   void abandon();
 
  private:
+  bool has_changed(const Family& family) const;
   Status store_time();
   Result<uint64_t> erase_some_of(FamilyId id, uint64_t limit);
   Result<std::vector<StoreState::Change>> collect_changes();
@@ -106,8 +108,9 @@ class WriteTransaction {
   bool wrote_ = false;
   bool wrote_revision_ = false;
   std::optional<StoredTime> stores_time_;
-  // Whether records are to be read from their rows: the catalog was being changed when this began, or is changed by it.
-  bool records_by_row_;
+  // Whether all records are to be read from their rows: the catalog was being changed when this began. Those that are
+  // changed by it are in any case.
+  const bool records_by_row_;
   FamilyRecord record_by_row_;
   std::vector<std::shared_ptr<Family>> changed_;
   std::vector<std::shared_ptr<Family>> announced_;

@@ -39,6 +39,19 @@ TEST_P(TransactionConformance, SeesItsOwnWritesAndNobodyElseDoes) {
   EXPECT_TRUE(holds(*engine_, {{"a", "2"}, {"c", "2"}}));
 }
 
+TEST_P(TransactionConformance, WhatIsCommittedCanBeReadUnderItsOwnWrites) {
+  put_all(*engine_, {{"a", "1"}, {"b", "1"}});
+  auto transaction = must(engine_->begin());
+  must(transaction->put("a", "2"));
+  must(transaction->erase("b"));
+  must(transaction->put("c", "2"));
+  EXPECT_EQ("1", must(transaction->get_committed("a")));
+  EXPECT_EQ("1", must(transaction->get_committed("b")));
+  EXPECT_EQ(std::nullopt, must(transaction->get_committed("c")));
+  must(transaction->commit());
+  EXPECT_CODE(kInvalidArgument, transaction->get_committed("a"));
+}
+
 TEST_P(TransactionConformance, ReadsTheLatestCommit) {
   for (int i = 0; i < 20; ++i) {
     auto transaction = must(engine_->begin());

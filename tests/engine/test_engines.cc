@@ -217,6 +217,9 @@ class SteppedTransaction final : public Transaction {
   Result<std::optional<std::string_view>> get(std::string_view key) const override {
     return inner_->get(key);
   }
+  Result<std::optional<std::string_view>> get_committed(std::string_view key) const override {
+    return inner_->get_committed(key);
+  }
   std::unique_ptr<Cursor> cursor(Range range) const override { return inner_->cursor(std::move(range)); }
   Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const override {
     return inner_->estimate_entries(from, to);

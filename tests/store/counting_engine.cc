@@ -110,6 +110,10 @@ class Transaction final : public engine::Transaction {
     ++counts_->calls->gets;
     return inner_->get(key);
   }
+  Result<std::optional<std::string_view>> get_committed(std::string_view key) const override {
+    ++counts_->calls->gets;
+    return inner_->get_committed(key);
+  }
   std::unique_ptr<engine::Cursor> cursor(engine::Range range) const override {
     return std::make_unique<Cursor>(*inner_, std::move(range), counts_);
   }

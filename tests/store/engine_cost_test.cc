@@ -88,6 +88,20 @@ TEST_F(EngineCost, PlainTransactionCostsOnePutAKey) {
   EXPECT_EQ(1u, cost.commits) << cost;
 }
 
+TEST_F(EngineCost, FirstLifetimeOfAnotherFamilyCostsATransactionsPlainFamiliesNothing) {
+  Family plain = must(store().create_family("plain"));
+  Family other = must(store().create_family("other"));
+  must(store().update([&](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.in(other).put("key", "value", 1h));
+    const EngineCalls cost = cost_of([&] {
+      for (int i = 0; i < 100; ++i) must(transaction.in(plain).put(numbered(i), "value"));
+    });
+    EXPECT_EQ(100u, cost.puts) << cost;
+    EXPECT_EQ(100u, cost.all()) << cost;
+    return {};
+  }));
+}
+
 TEST_F(EngineCost, ReadOfAKeyWithALifetimeCostsOneGet) {
   must(store().put("key", "value", 1h));
   for (const auto& read : std::vector<std::function<void()>>{

@@ -160,6 +160,24 @@ TEST_P(Purge, EveryFamilyGetsItsTurnWhateverTheLimit) {
   EXPECT_EQ("", stored(patient));
 }
 
+TEST_P(Purge, ReclaimsWhatClearedFamiliesLeftAlsoBehindEmptyOnes) {
+  for (const char* name : {"a", "b", "c", "full"}) family(name);
+  Family full = must(store().family("full"));
+  put_numbered(full, 0, 1'000, "value");
+  must(store().update([&](Transaction& transaction) -> Status {
+    for (const char* name : {"a", "b", "c", "full"}) {
+      LAPSE_TRY_ASSIGN(Family family, transaction.family(name));
+      LAPSE_TRY(transaction.in(family).clear());
+    }
+    return {};
+  }));
+  purge(store());
+  const uint64_t commits = store().stats().commits;
+  purge(store());
+  EXPECT_EQ(commits, store().stats().commits) << "nothing was left";
+  EXPECT_OK(store().verify());
+}
+
 TEST_P(Purge, CountsOfSnapshotsBeforeItStayAsTheyWere) {
   Family counted = family("counted", {.counted = true});
   put_numbered(counted, 0, 10, "value", 1s);

@@ -66,6 +66,12 @@ class LocalTransaction final : public Transaction {
     LAPSE_TRY(check_open());
     return point_.get(key);
   }
+  Result<std::optional<std::string_view>> get_committed(std::string_view key) const override {
+    LAPSE_TRY(check_open());
+    ReadPoint below = point_;
+    below.own = nullptr;
+    return below.get(key);
+  }
 
   void expect(std::span<const std::string_view> keys) const override { point_.expect(keys); }
 
