@@ -64,10 +64,12 @@ void ReadPoint::expect(std::span<const std::string_view> keys) const {
 
 Result<uint64_t> ReadPoint::estimate_entries(std::string_view from, std::string_view to) const {
   constexpr uint64_t kCountedExactly = 256;
+  constexpr size_t kErasedOnTheWay = 4096;
   uint64_t counted = 0;
-  MergeCursor cursor(this, {std::string(from), std::string(to)});
+  MergeCursor cursor(this, {std::string(from), std::string(to)}, kErasedOnTheWay);
   for (Status status = cursor.first(); counted < kCountedExactly; status = cursor.next(), ++counted) {
     LAPSE_TRY(status);
+    if (cursor.has_given_up()) break;
     if (!cursor.valid()) return counted;
   }
   LAPSE_TRY_ASSIGN(double estimate, view->generation->estimate_entries(from, to));
@@ -97,9 +99,10 @@ Result<double> ReadPoint::estimate_surplus(const WriteBuffer& buffer, const Writ
   return surplus * sample.keys_per_sample;
 }
 
-MergeCursor::MergeCursor(const ReadPoint* point, Range range)
+MergeCursor::MergeCursor(const ReadPoint* point, Range range, size_t patience)
     : point_(point),
       range_(std::move(range)),
+      patience_(patience),
       buffers_{iterate(point->own, kEverything), iterate(point->view->active.get(), point->sequence),
                iterate(point->view->frozen.get(), point->sequence)},
       tree_(point->view->generation.get(), point->verify_checksums) {}
@@ -249,6 +252,8 @@ Status MergeCursor::settle() {
       valid_ = true;
       return {};
     }
+    if (patience_ == 0) return {};
+    --patience_;
     LAPSE_TRY(step_past_current());
   }
 }

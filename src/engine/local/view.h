@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,7 +53,10 @@ struct ReadPoint {
 // stepped over one by one, but never beyond the range.
 class MergeCursor final : public Cursor {
  public:
-  MergeCursor(const ReadPoint* point, Range range);
+  // `patience`: how many erased keys it may step over before it gives up.
+  MergeCursor(const ReadPoint* point, Range range, size_t patience = std::numeric_limits<size_t>::max());
+
+  bool has_given_up() const { return !valid_ && patience_ == 0; }
 
   Status seek(std::string_view key) override;
   Status first() override;
@@ -82,6 +86,7 @@ class MergeCursor final : public Cursor {
 
   const ReadPoint* point_;
   const Range range_;
+  size_t patience_;
   WriteBuffer::Iterator buffers_[kBuffers];  // upper ones first
   TreeCursor tree_;
   Direction direction_ = Direction::kForward;
