@@ -136,7 +136,10 @@ class Journal::JournalFile {
 
   Status map_if_reserved() {
     if (!mapped_io_) return {};
-    LAPSE_TRY_ASSIGN(mapping_, Mapping::map(file_, bytes_, Mapping::Access::kReadWrite));
+    Result<Mapping> mapping = Mapping::map(file_, bytes_, Mapping::Access::kReadWrite);
+    mapped_io_ = mapping.ok();  // nothing is stored through one that is not there
+    if (!mapping.ok()) return mapping.status();
+    mapping_ = *std::move(mapping);
     return {};
   }
 
