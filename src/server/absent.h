@@ -5,11 +5,12 @@
 
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace lapse::server {
 
-// "Lapse has no lists"; empty: Redis has no such command either.
-std::string_view why_absent(std::string_view command);
+// "ERR unknown command 'LPUSH': Lapse has no lists, only strings"; empty: Redis has no such command either.
+std::string error_of_absent(std::string_view command);
 
 }  // namespace lapse::server

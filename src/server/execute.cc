@@ -25,8 +25,7 @@ constexpr std::string_view kOutOfMemory = "OOM there is not enough memory for th
 constexpr size_t kQuotedBytes = 128;  // of what a client sent, in the error that it gets
 
 Status unknown_command(std::span<const std::string_view> arguments) {
-  if (const std::string_view why = why_absent(arguments[0]); !why.empty())
-    return refuse("ERR unknown command '" + std::string(arguments[0]) + "': " + std::string(why));
+  if (const std::string error = error_of_absent(arguments[0]); !error.empty()) return refuse(error);
   std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, kQuotedBytes)) +
                      "', with args beginning with: ";
   const size_t begin = text.size();

@@ -67,6 +67,29 @@ TEST_F(FamilyCommands, JitterVariesTheLifetimesThatCommandsGive) {
   EXPECT_EQ("(integer) 1700001000000", client_("PEXPIRETIME key")) << "a moment is meant as it is";
 }
 
+TEST_F(FamilyCommands, JitterNeverBreaksAnExpiresCondition) {
+  client_("FAMILY CREATE varied jitter 50");
+  client_("SELECT varied");
+  int set = 0;
+  for (int i = 0; i < 50; ++i) {
+    for (const bool later : {true, false}) {
+      const int64_t before_ms = server_.now_ms() + (later ? 90'000 : 110'000);
+      client_("SET key x PXAT " + std::to_string(before_ms));
+      const bool was_set = client_(later ? "EXPIRE key 100 GT" : "EXPIRE key 100 LT") == "(integer) 1";
+      const std::string after = client_("PEXPIRETIME key");
+      const int64_t after_ms = std::stoll(after.substr(after.find(' ')));
+      if (!was_set) {
+        EXPECT_EQ(before_ms, after_ms);
+      } else {
+        EXPECT_EQ(later, after_ms > before_ms);
+        ++set;
+      }
+    }
+  }
+  EXPECT_LT(10, set);
+  EXPECT_GT(90, set);
+}
+
 TEST_F(FamilyCommands, CreateRefusesWhatMakesNoSense) {
   EXPECT_EQ("(error) ERR a family's name cannot be a number: those are the databases",
             client_("FAMILY CREATE 17"));

@@ -307,10 +307,18 @@ TEST_F(OperationCommands, DebugProtocolHasEveryKind) {
   EXPECT_EQ(Type::kArray, client_.ask({"DEBUG", "PROTOCOL", "array"}).type);
   EXPECT_EQ(Type::kSet, client_.ask({"DEBUG", "PROTOCOL", "set"}).type);
   EXPECT_EQ(Type::kMap, client_.ask({"DEBUG", "PROTOCOL", "map"}).type);
-  EXPECT_EQ(Type::kPush, client_.ask({"DEBUG", "PROTOCOL", "push"}).type);
   EXPECT_EQ(Type::kVerbatim, client_.ask({"DEBUG", "PROTOCOL", "verbatim"}).type);
   EXPECT_EQ(Type::kBoolean, client_.ask({"DEBUG", "PROTOCOL", "true"}).type);
   EXPECT_TRUE(client_("DEBUG PROTOCOL x").starts_with("(error) ERR Wrong protocol type name."));
+}
+
+// It may stand before any reply, and is none: who sends a command waits for another.
+TEST_F(OperationCommands, DebugProtocolAnswersBesideThePush) {
+  EXPECT_EQ("(error) ERR RESP2 is not supported by this command", client_("DEBUG PROTOCOL push"));
+  client_.ask({"HELLO", "3"});
+  client_.send("*3\r\n$5\r\nDEBUG\r\n$8\r\nPROTOCOL\r\n$4\r\npush\r\n");
+  EXPECT_EQ(">2\r\n$16\r\nserver-cpu-usage\r\n:42\r\n$40\r\nSome real reply following the push reply\r\n",
+            client_.received_bytes());
 }
 
 TEST_F(OperationCommands, DebugStringmatchLenIsNotSlow) {

@@ -95,6 +95,18 @@ class Limits(unittest.TestCase):
             until(goes_on_sending)
         self.assertIn(b"\nclient_output_buffer_limit_disconnections:0\r", other("INFO", "stats"))
 
+    def test_a_subscriber_that_is_over_the_soft_limit_for_too_long_is_dropped(self):
+        server = self.serve("--client-output-buffer-limit", "pubsub", "0", "1mb", "1")
+        other = self.client(server)
+        slow = self.client(server, receive_buffer=4096)
+        slow("SUBSCRIBE", "news")
+        for _ in range(100):
+            other("PUBLISH", "news", b"x" * 100_000)
+        self.assertIn("\nconnected_clients:2\r", other("INFO", "clients").decode(), "not at once")
+        while "\nconnected_clients:2\r" in other("INFO", "clients").decode():
+            pass
+        self.assertIn(b"\nclient_output_buffer_limit_disconnections:1\r", other("INFO", "stats"))
+
     def test_a_client_that_reads_may_ask_for_any_amount_in_one_go(self):
         server = self.serve("--client-output-buffer-limit", "normal", "10mb", "0", "0")
         client = self.client(server)

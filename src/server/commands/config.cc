@@ -51,7 +51,7 @@ void take_effect(Server* server) {
 
 // CONFIG SET name value [name value …]: all of them or none.
 Status set(Call& call) {
-  if (call.size() % 2 != 0) return wrong_arguments("config|set");
+  if (call.size() % 2 != 0) return syntax_error();
   Config changed = call.server.config();
   std::set<const Setting*> seen;
   for (size_t i = 2; i < call.size(); i += 2) {

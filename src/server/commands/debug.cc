@@ -80,10 +80,14 @@ Status protocol(Call& call) {
     call.reply.verbatim("This is a verbatim\nstring");
   } else if (same_word(kind, "true") || same_word(kind, "false")) {
     call.reply.boolean(same_word(kind, "true"));
-  } else if (same_word(kind, "array") || same_word(kind, "set") || same_word(kind, "push")) {
-    if (same_word(kind, "array")) call.reply.array(3);
-    if (same_word(kind, "set")) call.reply.set(3);
-    if (same_word(kind, "push")) call.reply.push(3);
+  } else if (same_word(kind, "push")) {
+    if (call.reply.protocol() < 3) return refuse("ERR RESP2 is not supported by this command");
+    call.reply.push(2);
+    call.reply.bulk("server-cpu-usage");
+    call.reply.integer(42);
+    call.reply.bulk("Some real reply following the push reply");  // a push answers nothing
+  } else if (same_word(kind, "array") || same_word(kind, "set")) {
+    same_word(kind, "array") ? call.reply.array(3) : call.reply.set(3);
     for (int64_t i = 0; i < 3; ++i) call.reply.integer(i);
   } else if (same_word(kind, "map")) {
     call.reply.map(3);

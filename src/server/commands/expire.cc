@@ -26,6 +26,11 @@ struct ExpireConditions {
     if (if_later && wanted_ms <= present_ms) return false;
     return !if_sooner || wanted_ms < present_ms;
   }
+  // What the store is to hold to: a family's jitter and max_ttl change what is wanted.
+  Only only() const {
+    if (if_later) return Only::kIfLater;
+    return if_sooner ? Only::kIfSooner : Only::kAlways;
+  }
 };
 
 Result<ExpireConditions> parse_conditions(const Call& call) {
@@ -50,17 +55,17 @@ Result<ExpireConditions> parse_conditions(const Call& call) {
   return conditions;
 }
 
-// A deadline that has passed already deletes.
-Status set_deadline(const Call& call, std::string_view key, const Deadline& deadline) {
+// A deadline that has passed already deletes. Returns whether it was set.
+Result<bool> set_deadline(const Call& call, std::string_view key, const Deadline& deadline, Only only) {
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   if (deadline.has_passed(call)) {
     LAPSE_TRY(keys->erase(key));
     call.changed(kGeneric, "del", key);
-  } else {
-    LAPSE_TRY(expire_at(call, keys, key, deadline));
-    call.changed(kGeneric, "expire", key);
+    return true;
   }
-  return {};
+  LAPSE_TRY_ASSIGN(const bool is_set, expire_at(call, keys, key, deadline, only));
+  if (is_set) call.changed(kGeneric, "expire", key);
+  return is_set;
 }
 
 Status expire(Call& call, TimeUnit unit, TimeFrom from) {
@@ -68,9 +73,11 @@ Status expire(Call& call, TimeUnit unit, TimeFrom from) {
   LAPSE_TRY_ASSIGN(const Deadline deadline, to_deadline(call, call[2], unit, from));
   LAPSE_TRY_ASSIGN(const Reader* keys, call.read());
   LAPSE_TRY_ASSIGN(const std::optional<int64_t> present_ms, keys->deadline_of(call[1]));
-  const bool applies = present_ms && conditions.allow(*present_ms, deadline.ms);
-  if (applies) LAPSE_TRY(set_deadline(call, call[1], deadline));
-  call.reply.integer(applies ? 1 : 0);
+  bool is_set = false;
+  if (present_ms && conditions.allow(*present_ms, deadline.ms)) {
+    LAPSE_TRY_ASSIGN(is_set, set_deadline(call, call[1], deadline, conditions.only()));
+  }
+  call.reply.integer(is_set ? 1 : 0);
   return {};
 }
 

@@ -39,9 +39,10 @@ Result<Deadline> to_new_deadline(const Call& call, std::string_view number, Time
   return to_deadline(call, number, unit, from);
 }
 
-Status expire_at(const Call& call, Keyspace* keys, std::string_view key, const Deadline& deadline) {
-  if (deadline.from == TimeFrom::kEpoch) return keys->expire_at(key, deadline.ms).status();
-  return keys->expire(key, std::chrono::milliseconds(deadline.ms - call.now_ms())).status();
+Result<bool> expire_at(const Call& call, Keyspace* keys, std::string_view key, const Deadline& deadline,
+                       Only only) {
+  if (deadline.from == TimeFrom::kEpoch) return keys->expire_at(key, deadline.ms, only);
+  return keys->expire(key, std::chrono::milliseconds(deadline.ms - call.now_ms()), only);
 }
 
 struct LifetimeOptions::Word {

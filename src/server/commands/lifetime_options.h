@@ -35,8 +35,9 @@ Result<Deadline> to_deadline(const Call& call, std::string_view number, TimeUnit
 // The same for commands that refuse what is not positive: SET, SETEX, GETEX, …
 Result<Deadline> to_new_deadline(const Call& call, std::string_view number, TimeUnit unit, TimeFrom from);
 
-// Gives a key that is there another deadline. REQUIRES: !deadline.has_passed()
-Status expire_at(const Call& call, Keyspace* keys, std::string_view key, const Deadline& deadline);
+// Gives a key that is there another deadline. Whether it did. REQUIRES: !deadline.has_passed()
+Result<bool> expire_at(const Call& call, Keyspace* keys, std::string_view key, const Deadline& deadline,
+                       Only only = Only::kAlways);
 
 // The words about the lifetime among a command's options. They are gathered first and understood later, so that a word out
 // of place is a syntax error whatever numbers stand around it, as it is in Redis. A word may come twice, and the last one

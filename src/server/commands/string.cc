@@ -125,7 +125,7 @@ Status getdel(Call& call) {
 Status expire(const Call& call, std::string_view key, const Deadline& deadline) {
   if (deadline.has_passed(call)) return remove_key(call, key).status();
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
-  LAPSE_TRY(expire_at(call, keys, key, deadline));
+  LAPSE_TRY(expire_at(call, keys, key, deadline).status());
   call.changed(kGeneric, "expire", key);
   return {};
 }
