@@ -335,7 +335,8 @@ TEST_P(CallConformance, VerifyIsOkWhateverIsWhere) {
 
 TEST_P(CallConformance, StatsAreCoherent) {
   for (int i = 0; i < 100; ++i) put(*engine_, numbered(i), std::string(100, 'v'));
-  const EngineStats stats = engine_->stats();
+  EngineStats stats = engine_->stats();
+  while (stats.held_snapshots > 0) stats = engine_->stats();  // by a drain in the background, for a moment
   EXPECT_EQ(100U, stats.last_sequence);
   EXPECT_EQ(100U, stats.visible_sequence);
   EXPECT_LE(stats.durable_sequence, stats.last_sequence);
@@ -344,7 +345,6 @@ TEST_P(CallConformance, StatsAreCoherent) {
   EXPECT_LE(stats.tree_free_bytes, stats.tree_file_bytes);
   EXPECT_LE(stats.longest_slice_us, stats.drain_us);
   EXPECT_LE(stats.drains, stats.drain_slices);
-  EXPECT_EQ(0U, stats.held_snapshots);
   EXPECT_EQ(0, stats.oldest_snapshot_ms);
   EXPECT_OK(stats.background_error);
   if (stats.drained_sequence < stats.last_sequence) {

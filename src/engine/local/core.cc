@@ -528,8 +528,17 @@ Status Core::verify() {
 
 EngineStats Core::stats() {
   EngineStats stats;
-  const std::shared_ptr<const View> now = view();
   const int64_t now_ms = options_.clock->now_ms();
+  // First, while this call holds none itself.
+  {
+    std::lock_guard lock(view_mutex_);
+    for (const OvertakenGeneration& overtaken : overtaken_) {
+      if (overtaken.generation.expired()) continue;
+      ++stats.held_snapshots;
+      stats.oldest_snapshot_ms = std::max(stats.oldest_snapshot_ms, now_ms - overtaken.since_ms);
+    }
+  }
+  const std::shared_ptr<const View> now = view();
   // Each of these runs behind the next: read in this order, they do so here, too.
   stats.drained_sequence = drained_.load(std::memory_order_acquire);
   stats.durable_sequence = journal_ ? std::max(journal_->synced_sequence(), stats.drained_sequence) : 0;
@@ -558,14 +567,6 @@ EngineStats Core::stats() {
     const int64_t since_ms = unsynced_since_ms_.load(std::memory_order_relaxed);
     if (since_ms >= 0 && stats.durable_sequence < stats.last_sequence)
       stats.unsynced_age_ms = now_ms - since_ms;
-  }
-  {
-    std::lock_guard lock(view_mutex_);
-    for (const OvertakenGeneration& overtaken : overtaken_) {
-      if (overtaken.generation.expired()) continue;
-      ++stats.held_snapshots;
-      stats.oldest_snapshot_ms = std::max(stats.oldest_snapshot_ms, now_ms - overtaken.since_ms);
-    }
   }
   stats.background_error = stopped();
   if (stats.background_error.ok()) {
