@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "lapse/lifetime.h"
-#include "lapse/options.h"
 
 namespace lapse::python {
 
@@ -65,21 +64,11 @@ std::string to_text(pybind11::handle text, const char* what);
 // None: for ever.
 pybind11::object seconds_or_none(std::chrono::milliseconds left);
 
-// From keywords: counted, revisions, default_ttl, max_ttl, require_ttl, jitter_percent, history.
-FamilyOptions to_family_options(const pybind11::dict& policies, FamilyOptions options = {});
-pybind11::dict from_family_options(const FamilyOptions& options);
-// Throws kInvalidArgument if one of the policies that are asked for is another than the family has.
-void check_policies(const std::string& family, const pybind11::dict& asked, const FamilyOptions& present);
+bool is_timedelta(pybind11::handle object);
 
-// For classes that Python holds by shared_ptr. pybind11 would have a method of an object whose __init__ was never called
-// run on memory that nobody has written to; it asks this for that memory, and nobody else does.
-class NeverWithoutInit {
- public:
-  static void* operator new(size_t bytes);
-  static void operator delete(void* memory) { ::operator delete(memory); }
-  // For std::make_shared.
-  static void* operator new(size_t /*bytes*/, void* place) noexcept { return place; }
-};
+// How all of these refuse: TypeError and InvalidArgumentError.
+[[noreturn]] void wrong_type(pybind11::handle object, const std::string& expected);
+[[noreturn]] void wrong_value(pybind11::handle object, const std::string& what, const std::string& why);
 
 // Declares KEEP and FOREVER.
 void define_lifetimes(pybind11::module_& module);

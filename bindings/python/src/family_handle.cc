@@ -9,6 +9,7 @@
 
 #include "classes.h"
 #include "convert.h"
+#include "family_policies.h"
 #include "handle_class.h"
 #include "keyspace_handle.h"
 #include "store_handle.h"

@@ -19,6 +19,7 @@
 #include "errors.h"
 #include "gil.h"
 #include "handle_class.h"
+#include "never_without_init.h"
 #include "open_store.h"
 
 namespace lapse::python {

@@ -10,6 +10,7 @@
 
 #include "classes.h"
 #include "convert.h"
+#include "never_without_init.h"
 
 namespace py = pybind11;
 

@@ -14,6 +14,7 @@
 #include "classes.h"
 #include "convert.h"
 #include "errors.h"
+#include "family_policies.h"
 #include "handle_class.h"
 #include "iterator_handle.h"
 

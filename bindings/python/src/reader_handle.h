@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "convert.h"
+#include "never_without_init.h"
 #include "open_store.h"
 
 namespace lapse::python {

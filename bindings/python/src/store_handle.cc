@@ -10,6 +10,7 @@
 
 #include "classes.h"
 #include "convert.h"
+#include "family_policies.h"
 #include "handle_class.h"
 #include "store_options.h"
 

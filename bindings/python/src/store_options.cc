@@ -8,6 +8,7 @@
 
 #include "convert.h"
 #include "errors.h"
+#include "family_policies.h"
 #include "manual_clock.h"
 
 namespace py = pybind11;
