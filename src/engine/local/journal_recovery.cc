@@ -51,17 +51,13 @@ Result<std::vector<LiveFile>> find_live_files(const std::vector<JournalImage>& i
     *next_file = std::max(*next_file, pair.header.file_number + 1);
     if (pair.header.file_number >= start.first_file) live.push_back({i, pair.header});
   }
-  // A number occurs twice if putting a file to use had failed half-way: then the one with records counts.
+  // A number occurs twice if putting a file to use had failed half-way: those with records come first.
   const auto rank = [&](const LiveFile& file) {
     const bool used =
         decode_record(images[file.image].bytes, kJournalRecordsOffset, file.header.salt).has_value();
     return std::pair(file.header.file_number, !used);
   };
   std::sort(live.begin(), live.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  const auto same_number = [](const auto& a, const auto& b) {
-    return a.header.file_number == b.header.file_number;
-  };
-  live.erase(std::unique(live.begin(), live.end(), same_number), live.end());
   return live;
 }
 
@@ -107,13 +103,17 @@ Result<ReplayEnd> replay_journal(const std::vector<JournalImage>& images, const 
 
   Position position{start.drained_sequence, start.chain};
   uint64_t expected_file = start.first_file;
-  size_t replayed = 0;                         // files
-  size_t last_offset = kJournalRecordsOffset;  // where the last of them ends
+  const LiveFile* last = nullptr;              // of those replayed
+  size_t last_offset = kJournalRecordsOffset;  // where it ends
+  std::vector<const LiveFile*> left;           // that do not continue the chain
   for (const LiveFile& file : files) {
-    if (file.header.file_number != expected_file || !position.precedes(file.header)) break;
+    if (file.header.file_number != expected_file || !position.precedes(file.header)) {
+      left.push_back(&file);
+      continue;
+    }
     LAPSE_TRY_ASSIGN(last_offset, replay_file(images[file.image].bytes, file.header, &position, apply));
     end.live.push_back(file.image);
-    ++replayed;
+    last = &file;
     ++expected_file;
   }
   end.last_sequence = position.sequence;
@@ -121,21 +121,22 @@ Result<ReplayEnd> replay_journal(const std::vector<JournalImage>& images, const 
 
   const uint64_t bad = position.sequence + 1;
   uint64_t synced = std::max(start.synced_sequence, start.drained_sequence);
-  for (size_t i = replayed == 0 ? 0 : replayed - 1; i < files.size(); ++i) {
-    const size_t from = i + 1 == replayed ? last_offset : kJournalRecordsOffset;
-    synced = std::max(synced, newest_synced_behind(images[files[i].image].bytes, files[i].header, from));
-  }
+  const auto listen_to = [&](const LiveFile& file, size_t from) {
+    synced = std::max(synced, newest_synced_behind(images[file.image].bytes, file.header, from));
+  };
+  if (last != nullptr) listen_to(*last, last_offset);
+  for (const LiveFile* file : left) listen_to(*file, kJournalRecordsOffset);
   if (bad <= synced) {
-    const bool inside = replayed > 0;
-    end.damage = damage_at(inside ? at_offset(images[files[replayed - 1].image].name, last_offset)
+    end.damage =
+        damage_at(last != nullptr ? at_offset(images[last->image].name, last_offset)
                                   : start.name + ": journal file number " + std::to_string(expected_file) +
                                         " is missing, or both its headers are lost",
-                           bad, synced);
-    for (size_t i = inside ? replayed - 1 : 0; i < files.size(); ++i) end.damaged.push_back(files[i].image);
+                  bad, synced);
+    if (last != nullptr) end.damaged.push_back(last->image);
+    for (const LiveFile* file : left) end.damaged.push_back(file->image);
   }
-  end.clean = end.damage.ok() && replayed == files.size() &&
-              (files.empty() ||
-               (files.back().header.clean && files.back().header.synced_sequence == position.sequence));
+  end.clean = end.damage.ok() && left.empty() &&
+              (last == nullptr || (last->header.clean && last->header.synced_sequence == position.sequence));
   return end;
 }
 

@@ -267,6 +267,28 @@ TEST_F(JournalRecoveryTest, OfTwoFilesWithOneNumberTheOneWithRecordsCounts) {
   EXPECT_EQ(replay().last_sequence, 1U);
 }
 
+// A file that could not be put to use keeps the number that another one got once more had been appended.
+TEST_F(JournalRecoveryTest, OfTwoFilesWithOneNumberAndNoRecordsTheOneThatGoesOnCounts) {
+  begin_file(0);
+  add_record(0);
+  const BuiltFile abandoned = begin_file(1);
+  files_.pop_back();
+  --next_file_;
+  add_record(1);
+  begin_file(2);
+  begin_file(2);
+  add_record(2);
+  for (const size_t place : {0, 1, 2, 3}) {
+    files_.insert(files_.begin() + static_cast<ptrdiff_t>(place), abandoned);
+    const ReplayEnd end = replay();
+    EXPECT_TRUE(end.damage.ok()) << end.damage.to_string();
+    EXPECT_EQ(end.last_sequence, 3U) << "abandoned file in place " << place;
+    EXPECT_EQ(end.live.size(), 3U);
+    EXPECT_FALSE(end.clean);
+    files_.erase(files_.begin() + static_cast<ptrdiff_t>(place));
+  }
+}
+
 TEST_F(JournalRecoveryTest, ForeignFilesAreRefusedByName) {
   begin_file(0);
   files_[0].bytes = "SQLite format 3";
