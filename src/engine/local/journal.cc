@@ -52,6 +52,7 @@ class Journal::JournalFile {
 
   // Makes it `bytes` long, all of it reserved, what is new zeroed. On error it is as it was.
   Status grow(uint64_t bytes, bool zero, JournalIo io) {
+    assert(bytes > bytes_);
     const uint64_t old_bytes = bytes_;
     mapping_.unmap();
     Status status = reserve(old_bytes, bytes, zero, io);
@@ -299,6 +300,7 @@ std::shared_ptr<Journal::JournalFile> Journal::take_spare(uint64_t at_least_byte
 Result<std::shared_ptr<Journal::JournalFile>> Journal::make_file(uint64_t bytes) {
   const bool zero = bytes <= kJournalRecordsOffset + round_up(file_bytes_);  // else it is used only once
   if (auto spare = take_spare(0)) {
+    if (spare->bytes() >= bytes) return spare;  // a drain has released it since the caller looked
     Status status = spare->grow(bytes, zero, io_);
     if (status.ok()) return spare;
     std::lock_guard lock(files_mutex_);
