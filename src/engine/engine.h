@@ -120,6 +120,10 @@ class Transaction : public Reader {
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // Erasing what is not there is no error.
   virtual Status erase(std::string_view key) = 0;
+  // As put(), for what a commit adds to the writes of others: so many bytes of key and value find room in any transaction, though
+  // these had filled it.
+  static constexpr size_t kReservedBytes = 64;
+  virtual Status put_reserved(std::string_view key, std::string_view value) = 0;
 
   virtual Savepoint savepoint() const = 0;
   // Undoes every write since. Later savepoints are void; this one may be used again. kInvalidArgument: it is void, or

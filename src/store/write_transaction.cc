@@ -149,7 +149,8 @@ Status WriteTransaction::store_time() {
   const bool dates = wrote_revision_ && written_at_ms_ > state_->stored_date_ms.load();
   if (!dates && !state_->clock_is_worth_storing(clock_ms)) return {};
   stores_time_ = {.latest_date_ms = written_at_ms_, .clock_ms = clock_ms};
-  return put(kTimeKey, encode_time(*stores_time_));
+  wrote_ = true;
+  return transaction_->put_reserved(kTimeKey, encode_time(*stores_time_));
 }
 
 Result<std::vector<StoreState::Change>> WriteTransaction::collect_changes() {

@@ -259,6 +259,19 @@ TEST_P(TransactionLimitConformance, ManySmallWritesReachTheLimitToo) {
   EXPECT_TRUE(holds(*engine_, expected));
 }
 
+TEST_P(TransactionLimitConformance, WhatIsReservedFindsRoomInAFullTransaction) {
+  auto transaction = must(engine_->begin());
+  Map expected;
+  while (transaction->put(numbered(static_cast<int>(expected.size())), "v").ok())
+    expected[numbered(static_cast<int>(expected.size()))] = "v";
+  const std::string reserved(Transaction::kReservedBytes - 4, 'r');
+  EXPECT_OK(transaction->put_reserved("last", reserved));
+  expected["last"] = reserved;
+  EXPECT_CODE(kTooLarge, transaction->put_reserved("more", reserved)) << "it is there but once";
+  EXPECT_OK(transaction->commit());
+  EXPECT_TRUE(holds(*engine_, expected));
+}
+
 // ------------------------------------------------------------------------------------- the engine
 
 using CallConformance = EngineTest;

@@ -226,6 +226,9 @@ class SteppedTransaction final : public Transaction {
   }
   Status put(std::string_view key, std::string_view value) override { return inner_->put(key, value); }
   Status erase(std::string_view key) override { return inner_->erase(key); }
+  Status put_reserved(std::string_view key, std::string_view value) override {
+    return inner_->put_reserved(key, value);
+  }
   Savepoint savepoint() const override { return inner_->savepoint(); }
   Status rollback_to(Savepoint savepoint) override { return inner_->rollback_to(savepoint); }
   uint64_t sequence() const override { return inner_->sequence(); }

@@ -131,6 +131,10 @@ class Transaction final : public engine::Transaction {
     counts_->erased.emplace(key);
     return inner_->erase(key);
   }
+  Status put_reserved(std::string_view key, std::string_view value) override {
+    ++counts_->calls->puts;
+    return inner_->put_reserved(key, value);
+  }
   engine::Savepoint savepoint() const override { return inner_->savepoint(); }
   Status rollback_to(engine::Savepoint savepoint) override { return inner_->rollback_to(savepoint); }
   uint64_t sequence() const override { return inner_->sequence(); }

@@ -114,6 +114,19 @@ TEST_P(Transactions, CallInManyStepsThatFailsUndoesThemAll) {
   EXPECT_OK(store().verify());
 }
 
+TEST_P(Transactions, FilledToTheLimitTheyCanBeCommitted) {
+  options_.max_transaction_bytes = 20'000;
+  Family dated = must(store().create_family("dated", {.history = HistoryPolicy{}}));
+  for (int value_bytes = 1; value_bytes < 100; ++value_bytes) {
+    clock_.advance(2'000);
+    Transaction transaction = must(store().begin());
+    int puts = 0;
+    while (transaction.in(dated).put(numbered(puts), std::string(value_bytes, 'v')).ok()) ++puts;
+    while (transaction.put(numbered(puts), "").ok()) ++puts;
+    EXPECT_OK(transaction.commit()) << value_bytes;
+  }
+}
+
 // ------------------------------------------------------------------------------------------- own writes
 
 TEST_P(Transactions, SeeTheirOwnWrites) {

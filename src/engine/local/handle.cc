@@ -86,10 +86,17 @@ class LocalTransaction final : public Transaction {
 
   Status put(std::string_view key, std::string_view value) override {
     if (value.size() > kMaxValueBytes) return too_large("value", value.size(), kMaxValueBytes);
-    return write(key, value);
+    return write(key, value, core_->options().max_transaction_bytes);
   }
 
-  Status erase(std::string_view key) override { return write(key, std::nullopt); }
+  Status erase(std::string_view key) override {
+    return write(key, std::nullopt, core_->options().max_transaction_bytes);
+  }
+
+  Status put_reserved(std::string_view key, std::string_view value) override {
+    const size_t reserved = encoded_write_bytes(kReservedBytes, 0);
+    return write(key, value, core_->options().max_transaction_bytes + reserved);
+  }
 
   Savepoint savepoint() const override { return {undo_.size(), number_of_write(undo_.size())}; }
 
@@ -153,11 +160,10 @@ class LocalTransaction final : public Transaction {
     return {};
   }
 
-  Status write(std::string_view key, std::optional<std::string_view> value) {
+  Status write(std::string_view key, std::optional<std::string_view> value, size_t limit) {
     LAPSE_TRY(check_open());
     if (key.size() > kMaxKeyBytes) return too_large("key", key.size(), kMaxKeyBytes);
     const size_t bytes = encoded_write_bytes(key.size(), value ? value->size() : 0);
-    const size_t limit = core_->options().max_transaction_bytes;
     if (bytes_ + bytes > limit) return too_large("transaction", bytes_ + bytes, limit);
     // Room first: a write that was made must be one that can be undone.
     if (undo_.size() == undo_.capacity()) undo_.reserve(std::max<size_t>(kFirstUndos, 2 * undo_.size()));
