@@ -55,7 +55,17 @@ class StoreState {
 
   // An odd number, different from all others, while a change of the catalog is under way.
   uint64_t changes_seen() const;
-  void begin_change() { changes_begun_.fetch_add(1); }
+  // Keeps it so for as long as it lives.
+  class ChangeUnderWay {
+   public:
+    explicit ChangeUnderWay(StoreState* state) : state_(state) { state_->changes_begun_.fetch_add(1); }
+    ~ChangeUnderWay() { state_->changes_done_.fetch_add(1); }
+    ChangeUnderWay(const ChangeUnderWay&) = delete;
+    ChangeUnderWay& operator=(const ChangeUnderWay&) = delete;
+
+   private:
+    StoreState* const state_;
+  };
   // A family that is being made: so that whoever writes next finds it, though it has not been published.
   void announce(const std::shared_ptr<Family>& family);
   void retract(const std::shared_ptr<Family>& family);  // it was not made after all
@@ -65,7 +75,6 @@ class StoreState {
     std::optional<FamilyRecord> record;
   };
   void publish(const std::vector<Change>& changes, uint64_t sequence) noexcept;
-  void end_change() { changes_done_.fetch_add(1); }
 
   // --- the writer's: only to be touched by whoever has the engine's transaction
 

@@ -183,7 +183,8 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   const bool is_dated = savepoint().writes > 0;  // else all of it was rolled back, and there is no commit
   const int64_t latest_before_ms = state_->latest_written_at_ms;
   if (is_dated) state_->latest_written_at_ms = written_at_ms_;
-  if (!changes.empty()) state_->begin_change();
+  std::optional<StoreState::ChangeUnderWay> change;
+  if (!changes.empty()) change.emplace(state_);
   const bool is_confirmed_now = mode == Mode::kUnsynced && !changes.empty();
   Result<uint64_t> sequence = commit_engine(is_confirmed_now ? Mode::kOrdinary : mode);
   if (sequence.ok()) {
@@ -200,7 +201,6 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   if (!open_ && std::exchange(raised_hints_, false)) state_->raises_under_way.fetch_sub(1);
   if (!sequence.ok() && !open_) retract_announced();
   if (open_) state_->latest_written_at_ms = latest_before_ms;  // refused, and still the writer
-  if (!changes.empty()) state_->end_change();
   return sequence;
 }
 
