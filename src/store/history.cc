@@ -1,6 +1,7 @@
 #include "store/history.h"
 
 #include <limits>
+#include <utility>
 
 #include "base/try.h"
 #include "store/visibility.h"
@@ -96,6 +97,9 @@ bool is_displaced(const std::optional<HistoryPolicy>& policy, const HistoryRow& 
   return policy && policy->keep_last > 0 && newest_ordinal - row.ordinal == policy->keep_last;
 }
 
+// After so many it is worth a write to spare others the walk over them.
+constexpr uint64_t kManyTrimmed = 64;
+
 // trim(), of `limit` rows at most. Without a policy everything goes.
 Result<uint64_t> trim_up_to(WriteTransaction* transaction, FamilyId id, std::string_view key,
                             const std::optional<HistoryPolicy>& policy, uint64_t limit, HistoryState* state) {
@@ -135,17 +139,35 @@ Ended end_of(const Row& old, const WriteTransaction& transaction, Ending how) {
   return {transaction.written_at_ms(), how};  // the date of the revision that follows
 }
 
-// What the transaction had overwritten, it has erased in the end.
-Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
-                          const HistoryState& state) {
+// Of a key that has no row, the newest history row says where its history begins.
+Status change_newest(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                     const HistoryState& state, FunctionRef<bool(HistoryRow*)> change) {
   const auto cursor = transaction->engine()->cursor(history_range(id, key, state));
   LAPSE_TRY(cursor->last());
   LAPSE_TRY_ASSIGN(std::optional<Found> newest, found_at(*cursor, id));
-  if (!newest || newest->row.ending != Ending::kOverwritten) return {};
-  newest->row.ending = Ending::kErased;
+  if (!newest || !change(&newest->row)) return {};
   newest->row.oldest_written_at_ms = state.oldest_written_at_ms;
   newest->row.oldest_number = state.oldest_number;
   return transaction->put(std::string(cursor->key()), encode_history_row(newest->row));
+}
+
+// What the transaction had overwritten, it has erased in the end.
+Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                          const HistoryState& state) {
+  return change_newest(transaction, id, key, state, [](HistoryRow* newest) {
+    return std::exchange(newest->ending, Ending::kErased) == Ending::kOverwritten;
+  });
+}
+
+// Where the history of a key begins, by the row that says so.
+Status note_oldest(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                   const HistoryState& state) {
+  LAPSE_TRY_ASSIGN(std::optional<Row> row, data_row(*transaction->engine(), id, key));
+  if (!row) return change_newest(transaction, id, key, state, [](HistoryRow*) { return true; });
+  if (!row->revision) return {};
+  row->revision->oldest_written_at_ms = state.oldest_written_at_ms;
+  row->revision->oldest_number = state.oldest_number;
+  return transaction->put(data_key(id, key), encode_row(*row));
 }
 
 }  // namespace
@@ -260,6 +282,7 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
   const auto cursor = transaction->engine()->cursor({family, prefix_end(family)});
   uint64_t trimmed = 0;
   LAPSE_TRY(cursor->seek(*from));
+  bool may_go_on = !from->empty();  // with a key of which another step has trimmed some
   from->clear();
   for (uint64_t visited = 0; cursor->valid(); ++visited) {
     *from = cursor->key();
@@ -276,9 +299,12 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
     HistoryState state{newest, oldest->key.written_at_ms, oldest->key.revision};
     LAPSE_TRY_ASSIGN(const uint64_t went, trim_up_to(transaction, id, key, policy, limit - trimmed, &state));
     trimmed += went;
-    LAPSE_TRY(cursor->seek(trimmed < limit
-                               ? *prefix_end(history_key_prefix(id, key))
-                               : history_key(id, key, state.oldest_written_at_ms, state.oldest_number)));
+    const bool is_done = trimmed < limit;
+    if (is_done && went >= (may_go_on ? 1 : kManyTrimmed))
+      LAPSE_TRY(note_oldest(transaction, id, key, state));
+    may_go_on = false;
+    LAPSE_TRY(cursor->seek(is_done ? *prefix_end(history_key_prefix(id, key))
+                                   : history_key(id, key, state.oldest_written_at_ms, state.oldest_number)));
   }
   from->clear();
   return trimmed;

@@ -278,6 +278,32 @@ TEST_F(EngineCost, LookingBackWalksOverNothingThatWasTrimmed) {
   }
 }
 
+TEST_F(EngineCost, LookingBackWalksOverLittleOfWhatAPurgeOfHistoryTook) {
+  const FamilyOptions shorter{.history = HistoryPolicy{.keep_last = 2}};
+  Family past = must(store().create_family("past", {.history = HistoryPolicy{}}));
+  for (int i = 0; i < 1'000; ++i) {
+    clock_.advance(1);
+    for (const char* key : {"hot", "gone"}) must(past.put(key, std::to_string(i)));
+  }
+  must(past.erase("gone"));
+  must(store().set_family_options("past", shorter));
+  EXPECT_LT(1'900u, must(past.purge_history()));
+  for (const char* key : {"hot", "gone"}) {
+    const std::vector<std::function<void()>> looks = {
+        [&] { EXPECT_GE(3u, must(past.history(key)).size()); },
+        [&] { EXPECT_EQ(std::nullopt, get_at(past, key, kStart + 10)); },
+        [&] { EXPECT_EQ("999", get_at(past, key, clock_.now_ms())); },
+        [&] { must(past.put(key, "new")); },
+    };
+    for (size_t i = 0; i < looks.size(); ++i) {
+      if (i == 2 && key == std::string("gone")) continue;
+      const EngineCalls cost = cost_of(looks[i]);
+      EXPECT_GE(5u, cost.walked_erased) << i << " of " << key << ": " << cost;
+    }
+  }
+  EXPECT_OK(store().verify());
+}
+
 TEST_F(EngineCost, SnapshotOfThePastCrossesWhatWasErasedOnce) {
   Family past = must(store().create_family("past", {.history = HistoryPolicy{.keep_last = 1}}));
   put_many(past, 0, 100, {});        // no history
