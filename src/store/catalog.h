@@ -74,15 +74,16 @@ class Family {
   // entry lies before next_due_ms either.
   std::atomic<uint64_t> due_raised_by{0};
 
-  // How far a purge has looked ahead: no entry has been added up to this deadline since. The writer's.
-  static constexpr int64_t kNothingFound = -1;
-  int64_t found_until_ms = kNothingFound;
+  // How far somebody who looks for what is due has looked ahead, and a number that stays the same until the next one does, or
+  // an entry is added up to that deadline. The writer's.
+  int64_t found_until_ms = kNever;
+  uint64_t finding = 0;
 
   uint64_t swept_by = 0;  // the number of the latest transaction that could sweep here. The writer's.
 
   void forget_due() {
     due_from.clear();
-    found_until_ms = kNothingFound;
+    ++finding;
     next_due_ms.store(0);
   }
 };

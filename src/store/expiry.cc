@@ -20,7 +20,8 @@ Result<ExpiryKey> parse(std::string_view key, size_t prefix_bytes) {
 // Of the oldest entries that are due, at most `limit`.
 Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   const std::string prefix = expiry_prefix(writer.id());
-  const std::string& from = writer.family()->due_from;
+  Family& family = *writer.family();
+  const std::string& from = family.due_from;
   DueEntries due;
   const auto cursor =
       writer.transaction()->engine()->cursor({from.starts_with(prefix) ? from : prefix, prefix_end(prefix)});
@@ -37,15 +38,17 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
     }
     due.entries.emplace_back(cursor->key());
   }
+  family.found_until_ms = due.next_deadline_ms;
+  due.finding = ++family.finding;
   return due;
 }
 
-// Whether the rest of `due` is still all that is due before its end: nobody has added an entry, and the search still begins
-// where the last removal left it. Entries that are gone do no harm.
+// Whether the rest of `due` is still all that is due before its end: nobody has looked again or added an entry, and the
+// search still begins where the last removal left it. Entries that are gone do no harm.
 bool is_up_to_date(const FamilyWriter& writer, const DueEntries& due) {
   const Family& family = *writer.family();
-  return due.done < due.entries.size() && family.due_from == due.entries[due.done] &&
-         family.found_until_ms == due.next_deadline_ms;
+  return due.done < due.entries.size() && due.finding == family.finding &&
+         family.due_from == due.entries[due.done];
 }
 
 // Of the first few entries; returns how many.
@@ -68,13 +71,11 @@ Status raise_hints(FamilyWriter* writer, const DueEntries& due) {
     LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(from, expiry_prefix(writer->id()).size()));
     deadline_ms = entry.deadline_ms;
   }
-  // Without writes, what was found is what others find as well.
   WriteTransaction& transaction = *writer->transaction();
-  if (transaction.has_written()) transaction.note_raised_hint();
+  transaction.note_raised_hint();
   Family& family = *writer->family();
   family.due_raised_by.store(transaction.revision() - (transaction.has_written() ? 0 : 1));
   family.due_from = std::move(from);
-  family.found_until_ms = due.next_deadline_ms;
   family.next_due_ms.store(deadline_ms);
   return {};
 }
@@ -109,9 +110,9 @@ Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t fi
   return result;
 }
 
-Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id) {
+Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id, int64_t from_ms) {
   int64_t first_ms = kNever;
-  LAPSE_TRY(for_each_expiring(reader, id, 0, kNever, [&](const ExpiryKey& entry) {
+  LAPSE_TRY(for_each_expiring(reader, id, from_ms, kNever, [&](const ExpiryKey& entry) {
     first_ms = entry.deadline_ms;
     return false;
   }));

@@ -25,6 +25,7 @@ struct DueEntries {
   std::string next;  // the first entry behind them; empty: there is none
   bool next_is_due = false;
   int64_t next_deadline_ms = kNever;
+  uint64_t finding = 0;  // Family::finding, as it was then
 };
 
 // A purge finds so many keys at a time.
@@ -35,8 +36,8 @@ inline constexpr uint64_t kFoundAtOnce = 16 * kPurgeBatch;
 Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t find, DueEntries* due,
                                std::vector<Expiring>* removed = nullptr);
 
-// The earliest deadline in the expiry index: kNever if it is empty.
-Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id);
+// The earliest deadline in the expiry index from `from_ms` on: kNever if there is none.
+Result<int64_t> first_deadline(const engine::Reader& reader, FamilyId id, int64_t from_ms);
 // The same, as the writer sees it, and remembered from then on.
 Result<int64_t> learn_next_due(FamilyWriter* writer);
 

@@ -142,7 +142,7 @@ Status FamilyWriter::move_expiry(std::string_view key, int64_t old_deadline_ms, 
   std::string entry = expiry_key(id(), new_deadline_ms, key);
   LAPSE_TRY(transaction_->put(entry, {}));
   if (entry < family_->due_from) family_->due_from = std::move(entry);
-  if (new_deadline_ms <= family_->found_until_ms) family_->found_until_ms = Family::kNothingFound;
+  if (new_deadline_ms <= family_->found_until_ms) ++family_->finding;
   if (new_deadline_ms < family_->next_due_ms.load(std::memory_order_relaxed))
     family_->next_due_ms.store(new_deadline_ms);
   return {};

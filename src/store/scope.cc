@@ -157,7 +157,7 @@ Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) 
     return learn_next_due(&writer);
   }
   LAPSE_TRY_ASSIGN(const ReadView view, read(family));
-  return first_deadline(view.reader(), view.id());
+  return first_deadline(view.reader(), view.id(), view.next_due_ms());
 }
 
 void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
@@ -215,7 +215,7 @@ Result<int64_t> SnapshotScope::next_deadline(const std::shared_ptr<Family>& fami
   if (past_)
     return Status(StatusCode::kInvalidArgument,
                   "next_deadline() is about the present: a snapshot of the past has none");
-  return first_deadline(view.reader(), view.id());
+  return first_deadline(view.reader(), view.id(), view.next_due_ms());
 }
 
 // By what it holds: what the store has committed since is its future.

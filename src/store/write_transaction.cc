@@ -80,6 +80,7 @@ uint64_t WriteTransaction::take_sweep(Family* family, uint64_t limit) {
 }
 
 void WriteTransaction::note_raised_hint() {
+  if (!wrote_) return;
   if (!std::exchange(raised_hints_, true)) state_->raises_under_way.fetch_add(1);
   writes_at_last_raise_ = savepoint().writes;
 }

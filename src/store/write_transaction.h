@@ -50,7 +50,8 @@ class WriteTransaction {
   void note_revision() { wrote_revision_ = true; }
   // To be called when a key has been removed at its deadline.
   void note_removed_expired() { removed_expired_.push_back(savepoint().writes); }
-  // A hint was raised on the word of what has been written by now: to be forgotten if that comes to nothing.
+  // A hint was raised on the word of what has been written by now: to be forgotten if that comes to nothing. Where nothing
+  // has been, others find the same.
   void note_raised_hint();
   bool has_raised_hints() const { return raised_hints_; }
 

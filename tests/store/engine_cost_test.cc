@@ -182,6 +182,19 @@ TEST_F(EngineCost, WhatAPurgeHasLearntOutlastsAFailingCallBehindIt) {
   EXPECT_GE(5u, next.walked_erased) << next;
 }
 
+TEST_F(EngineCost, WhatAPurgeHasLearntIsBelievedAlsoAfterOneThatHadNothingToDo) {
+  EXPECT_EQ(0u, purge(store()));
+  must(store().put("later", "value", 1h));
+  put_many(store(), 0, 1'000, 1s);
+  clock_.advance(1'000);
+  EXPECT_EQ(1'000u, purge(store()));
+  const EngineCalls cost = cost_of([&] { EXPECT_EQ(kStart + 3'600'000, must(store().next_deadline())); });
+  EXPECT_EQ(0u, cost.all() + cost.transactions) << cost << ": it is known";
+  const Snapshot snapshot = must(store().snapshot());
+  const EngineCalls there = cost_of([&] { EXPECT_EQ(kStart + 3'600'000, must(snapshot.next_deadline())); });
+  EXPECT_EQ(0u, there.walked_erased) << there;
+}
+
 TEST_F(EngineCost, PurgeWithALimitReclaimsNoMoreThanABatch) {
   Family family = must(store().create_family("f"));
   put_many(family, 0, 5'000, {});

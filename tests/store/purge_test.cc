@@ -341,6 +341,21 @@ TEST_P(PurgeTells, WhatIsWrittenBetweenBatchesCounts) {
   EXPECT_EQ(0u, purge(store()));
 }
 
+// Those who look for what is due meanwhile may find the same end as the purge has found before.
+TEST_P(PurgeTells, WhatIsAddedBetweenBatchesCountsWhoeverElseLooks) {
+  put_due(0, 600);
+  clock_.advance(1'000);
+  bool added = false;
+  const auto add = [&](const RemovedKey&) {
+    if (std::exchange(added, true)) return;
+    must(store().put(numbered(270) + "x", "value", Lifetime::until(must(store().next_deadline()))));
+    EXPECT_EQ(0u, purge(store(), {.limit = 0}));
+  };
+  EXPECT_EQ(300u, purge(store(), {.limit = 300, .removed = add}));
+  EXPECT_EQ(301u, purge(store()));
+  EXPECT_EQ(kNever, must(store().next_deadline()));
+}
+
 TEST_P(PurgeTells, InATransactionOfWhatItRemoves) {
   put_due(0, 300);
   clock_.advance(1'000);
