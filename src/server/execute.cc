@@ -71,6 +71,13 @@ Result<const Command*> resolve(std::span<const std::string_view> arguments) {
 void Server::receive(Session* session, std::string_view bytes) {
   if (session->closing) return;
   if (!has_memory_for([&] { take_in(session, bytes); })) drop(session);
+  if (session->ended) take_end(session);
+}
+
+// What is left when no command is held any more is half a one, or waits for the end of a pause, as only those do who stay.
+void Server::take_end(Session* session) {
+  session->ended = true;
+  if (!session->held) close_later(session);
 }
 
 void Server::take_in(Session* session, std::string_view bytes) {

@@ -34,7 +34,7 @@ void Server::receive(std::span<const Arrival> arrivals) {
   while (!arrivals.empty()) {
     const std::span<const Arrival> next = arrivals.first(std::min(arrivals.size(), kLookAheadKeys));
     (void)has_memory_for([&] { look_ahead(next); });
-    for (const auto& [session, bytes] : next) receive(session, bytes);
+    for (const Arrival& one : next) one.is_end ? take_end(one.session) : receive(one.session, one.bytes);
     arrivals = arrivals.subspan(next.size());
   }
 }
@@ -45,7 +45,8 @@ void Server::look_ahead(std::span<const Arrival> arrivals) {
   std::string_view keys[kLookAheadKeys];
   size_t count = 0;
   const int db = arrivals.front().session->db;
-  for (const auto& [session, bytes] : arrivals) {
+  for (const auto& [session, bytes, is_end] : arrivals) {
+    if (is_end) continue;
     if (session->db != db || !runs_commands(*session) || !session->input.empty()) continue;
     const std::optional<resp::Glance> seen = resp::glance(bytes);
     if (!seen || seen->bytes < bytes.size()) continue;

@@ -233,7 +233,7 @@ Status Network::add(int fd, Session* session) {
   const bool enough = has_memory_for([&] {
     if (session != nullptr) by_session_[session] = socket;
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = socket->watched = EPOLLIN;
     event.data.ptr = socket;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) status = io_error("epoll_ctl");
   });
@@ -310,8 +310,9 @@ void Network::handle(std::span<const epoll_event> events) {
     } else if (socket->session == nullptr) {
       (void)has_memory_for([&] { accept_all(socket); });
     } else {
+      // A connection that is broken altogether is told of at every turn, whatever is asked.
+      if ((event.events & EPOLLOUT) || socket->at_end) write_more(socket->session);
       if (event.events & kReadable) read(socket);
-      if (event.events & EPOLLOUT) write_more(socket->session);
     }
   }
 }
@@ -379,6 +380,7 @@ void Network::admit(int fd, std::string address) {
 }
 
 void Network::read(Socket* socket) {
+  if (socket->at_end) return;
   if (!has_room_to_read()) run_arrivals();
   char* at = scratch_.data() + scratch_used_;
   const ssize_t got = recv(socket->fd, at, kReadBytes, 0);
@@ -386,7 +388,10 @@ void Network::read(Socket* socket) {
     arrivals_.push_back({socket->session, {at, static_cast<size_t>(got)}});
     scratch_used_ += static_cast<size_t>(got);
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-    server_->drop(socket->session);
+    // What it sent before that may not have been run yet, and half closed it waits for the replies.
+    arrivals_.push_back({socket->session, {}, /*is_end=*/true});
+    socket->at_end = true;
+    watch_session(socket);
   }
 }
 
@@ -410,7 +415,8 @@ void Network::flush(Socket* socket) {
     const ssize_t sent = ::send(socket->fd, unsent.data(), unsent.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
-      return close(socket);
+      session->output.discard();  // nobody will read it; what was sent before is there to be read, and to be run
+      break;
     }
     allowed -= static_cast<size_t>(sent);
     session->output.sent(static_cast<size_t>(sent));
@@ -420,17 +426,20 @@ void Network::flush(Socket* socket) {
   if (session->gone || over_output_limit(socket)) return close(socket);
   const bool pending = session->output.pending_bytes() > 0;
   if (session->closing && !pending) return close(socket);
-  watch_for_writing(socket, pending || session->held);
+  watch_session(socket);
 }
 
-void Network::watch_for_writing(Socket* socket, bool wanted) {
-  if (socket->writable_wanted == wanted) return;
-  socket->writable_wanted = wanted;
+void Network::watch_session(Socket* socket) {
+  const Session& session = *socket->session;
+  const bool may_write = session.held || session.output.pending_bytes() > 0;
   // A client that is being closed has said what it had to say.
-  watch(socket, (socket->session->closing ? 0U : EPOLLIN) | (wanted ? EPOLLOUT : 0U));
+  const bool may_read = !session.closing && !socket->at_end;
+  const uint32_t events = (may_read ? EPOLLIN : 0U) | (may_write ? EPOLLOUT : 0U);
+  if (events != socket->watched) watch(socket, events);
 }
 
 void Network::watch(Socket* socket, uint32_t events) {
+  socket->watched = events;
   epoll_event event{};
   event.events = events;
   event.data.ptr = socket;

@@ -50,7 +50,8 @@ class Network {
   struct Socket {
     int fd = -1;
     Session* session = nullptr;  // null: it listens
-    bool writable_wanted = false;
+    uint32_t watched = 0;  // events
+    bool at_end = false;   // it has been read to its end
     int64_t sent_at_ms = 0;                // when it took something last
     int64_t over_soft_limit_since_ms = 0;  // 0: it is not
   };
@@ -78,7 +79,7 @@ class Network {
   void send_replies();
   void send_what_is_left();
   void watch(Socket* socket, uint32_t events);
-  void watch_for_writing(Socket* socket, bool wanted);
+  void watch_session(Socket* socket);
   void listen_again();
   bool over_output_limit(Socket* socket);
   bool is_idle(const Session& session, const Socket& socket) const;

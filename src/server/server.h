@@ -78,6 +78,7 @@ class Server {
   struct Arrival {
     Session* session;
     std::string_view bytes;
+    bool is_end = false;  // no bytes, and none to come: what it has sent is run to the end, and then it is closed
   };
   void receive(std::span<const Arrival> arrivals);
   // Whether the turn will end with waiting for the disk.
@@ -170,6 +171,7 @@ class Server {
   void expect(int db, std::span<const std::string_view> keys);
   bool must_wait(const Session& session, std::span<const std::string_view> arguments) const;
   void take_in(Session* session, std::string_view bytes);
+  void take_end(Session* session);
   void execute(Session* session, std::span<const std::string_view> arguments);
   bool writes_again(const Session& session, std::span<const std::string_view> arguments) const;
   void execute_with_memory(Session* session, std::span<const std::string_view> arguments);

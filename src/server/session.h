@@ -89,6 +89,7 @@ struct Session {
   resp::RequestParser parser;
   Output output;
 
+  bool ended = false;    // sends no more: closed when what it has sent has been run, and its output has gone
   bool closing = false;  // nothing more is read; closed when its output has gone
   bool gone = false;     // closed at once, output or not
   bool waits = false;    // has a whole command that CLIENT PAUSE keeps back

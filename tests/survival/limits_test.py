@@ -166,6 +166,34 @@ class Limits(unittest.TestCase):
         self.assertEqual(["+PONG"] * 3, [client.reply() for _ in range(3)])
         self.assertTrue(client.is_gone())
 
+    def test_what_a_client_sent_before_it_hung_up_is_run_to_the_end(self):
+        def commands(name):
+            return b"".join(request("SET", f"{name}:{i}:{j}", b"x" * size)
+                            for i in range(50) for j, size in enumerate((100_000, 10, 10)))
+
+        for durability in ("normal", "full"):
+            with serving(self.folder, "--durability", durability) as server:
+                with Client(server) as patient:
+                    patient.send(request("FLUSHALL") + commands("patient"))
+                    patient.socket.shutdown(socket.SHUT_WR)
+                    self.assertEqual(["+OK"] * 151, [patient.reply() for _ in range(151)])
+                    self.assertTrue(patient.is_gone())
+                with Client(server) as silent:
+                    silent.send(request("CLIENT", "REPLY", "OFF") + commands("silent"))
+                with Client(server) as watching:
+                    until(lambda client=watching: client("EXISTS", "silent:49:2") == ":1")
+                    self.assertEqual(":300", watching("DBSIZE"))
+
+    def test_what_clients_sent_before_they_hung_up_is_run_while_others_write(self):
+        server = self.serve("--durability", "full")
+        busy = self.client(server)
+        for i in range(300):
+            busy.send(request("INCR", "busy") * 10)
+            with Client(server) as brief:
+                brief.send(request("SET", f"brief:{i}", "x"))
+        self.assertEqual([f":{i + 1}" for i in range(3_000)], [busy.reply() for _ in range(3_000)])
+        until(lambda: busy("DBSIZE") == ":301")
+
     def test_clients_that_vanish_in_the_middle_are_forgotten(self):
         server = self.serve()
         for i in range(100):
