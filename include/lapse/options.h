@@ -19,7 +19,8 @@ inline constexpr size_t kMaxValueBytes = (1UL << 30) - 1024;  // a little under 
 inline constexpr size_t kMaxFamilyNameBytes = 255;
 
 // What a family remembers of the values that were. Both limits hold: a revision goes when it is not among the
-// newest `keep_last` of its key, the present one included, or when it ended longer than `keep_for` ago.
+// newest `keep_last` of its key, the present one included, or when it ended (or was written, if its deadline had passed by
+// then) longer than `keep_for` ago.
 // Trimming happens when a key is written, and in purge_history().
 struct HistoryPolicy {
   uint32_t keep_last = 0;                 // 0: any number

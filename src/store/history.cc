@@ -1,5 +1,6 @@
 #include "store/history.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -83,12 +84,14 @@ Status for_each_past(const engine::Reader& reader, FamilyId id, std::string_view
   }
 }
 
-// Whether a policy still keeps a revision, when `newest_ordinal` is that of the newest one.
-bool keeps(const std::optional<HistoryPolicy>& policy, const HistoryRow& row, uint64_t newest_ordinal,
+// Whether a policy still keeps a revision, when `newest_ordinal` is that of the newest one. Those that it does not keep are
+// older than all that it does: one whose deadline had passed when it was written ended no sooner than it was written.
+bool keeps(const std::optional<HistoryPolicy>& policy, const Found& past, uint64_t newest_ordinal,
            int64_t now_ms) {
   if (!policy) return false;
-  if (policy->keep_last > 0 && newest_ordinal - row.ordinal >= policy->keep_last) return false;
-  return policy->keep_for.count() == 0 || row.ended_at_ms >= now_ms - policy->keep_for.count();
+  if (policy->keep_last > 0 && newest_ordinal - past.row.ordinal >= policy->keep_last) return false;
+  const int64_t ended_at_ms = std::max(past.row.ended_at_ms, past.key.written_at_ms);
+  return policy->keep_for.count() == 0 || ended_at_ms >= now_ms - policy->keep_for.count();
 }
 
 // Whether a revision that goes would be kept, if there were no newest one.
@@ -112,7 +115,7 @@ Result<uint64_t> trim_up_to(WriteTransaction* transaction, FamilyId id, std::str
     // Also where it goes now: if all of it does, the next search begins at the last one.
     state->oldest_written_at_ms = oldest->key.written_at_ms;
     state->oldest_number = oldest->key.revision;
-    if (keeps(policy, oldest->row, state->newest_ordinal, transaction->written_at_ms())) break;
+    if (keeps(policy, *oldest, state->newest_ordinal, transaction->written_at_ms())) break;
     if (transaction->remembers_trimmed_rows() && is_displaced(policy, oldest->row, state->newest_ordinal)) {
       WriteTransaction::TrimmedRow row{oldest->key.written_at_ms, oldest->key.revision, {}};
       if (policy->keep_last == 1)

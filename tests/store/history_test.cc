@@ -550,6 +550,26 @@ TEST_P(HistoryTest, BothLimitsHold) {
   EXPECT_EQ("8[40000,) 7[20000,40000)overwritten", history(past, "key"));
 }
 
+// With a deadline that had passed when it was put, a revision ended before the one ahead of it.
+TEST_P(HistoryTest, KeepForNeverTakesOneOutOfTheMiddle) {
+  Family past = this->past({.keep_last = 3, .keep_for = 50ms});
+  put_at(past, 1'000, "key", "a");
+  clock_.set(1'010);
+  must(past.put("key", "b", Lifetime::until(500)));
+  put_at(past, 1'020, "key", "c");
+  EXPECT_EQ("c[1020,) b[1010,500)expired a[1000,1010)overwritten", history(past, "key"));
+  clock_.set(1'030);
+  Transaction transaction = must(store().begin());
+  must(transaction.in(past).put("key", "d"));
+  must(transaction.in(past).erase("key"));
+  must(transaction.commit());
+  EXPECT_EQ("c[1020,1030)erased b[1010,500)expired a[1000,1010)overwritten", history(past, "key"));
+  EXPECT_OK(store().verify());
+  clock_.set(1'061);
+  EXPECT_EQ(2u, must(past.purge_history()));
+  EXPECT_OK(store().verify());
+}
+
 TEST_P(HistoryTest, PurgeHistoryTrimsWhatNobodyWrites) {
   Family past = this->past({.keep_for = 10s});
   put_numbered(past, 0, 400, "old");

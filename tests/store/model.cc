@@ -204,7 +204,8 @@ uint64_t Family::trim(KeyState* state, const Moment& at) const {
   uint64_t trimmed = 0;
   while (!state->past.empty()) {
     const size_t kept = state->past.size() + (state->row ? 1 : 0);
-    const int64_t ended_ms = state->past.front().revision.ended_at_ms;
+    const Revision& oldest = state->past.front().revision;
+    const int64_t ended_ms = std::max(oldest.ended_at_ms, oldest.written_at_ms);
     const bool too_many = policy.keep_last > 0 && kept > policy.keep_last;
     const bool too_old = policy.keep_for.count() > 0 && at.written_at_ms - ended_ms > policy.keep_for.count();
     if (!too_many && !too_old) break;
