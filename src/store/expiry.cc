@@ -91,19 +91,21 @@ Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t fi
   const size_t end = due->done + std::min<size_t>(limit, due->entries.size() - due->done);
   PurgeResult result;
   const std::span<const std::string> entries = std::span(due->entries).first(end);
+  Batch batch(writer->transaction());
   for (size_t expected = due->done; due->done < end; ++due->done) {
     if (due->done == expected) expected += expect_keys(*writer, entries.subspan(expected), prefix_bytes);
     const std::string& bytes = due->entries[due->done];
     LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(bytes, prefix_bytes));
     LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer->stored_row(entry.key));
-    if (row && row->deadline_ms == entry.deadline_ms) {
-      LAPSE_TRY(writer->remove_expired(entry.key, *row));
-      ++result.removed;
-      if (removed != nullptr) removed->push_back({std::string(entry.key), entry.deadline_ms});
-    } else {
-      // Removed since it was found; or nobody's, which never is: it must not touch the key.
-      LAPSE_TRY(writer->transaction()->erase(bytes));
-    }
+    const bool is_due = row && row->deadline_ms == entry.deadline_ms;
+    // Else it has been removed since it was found; or it is nobody's, which never is, and must not touch the key.
+    LAPSE_TRY_ASSIGN(const bool fits, batch.take([&] {
+      return is_due ? writer->remove_expired(entry.key, *row) : writer->transaction()->erase(bytes);
+    }));
+    if (!fits) break;
+    if (!is_due) continue;
+    ++result.removed;
+    if (removed != nullptr) removed->push_back({std::string(entry.key), entry.deadline_ms});
   }
   result.more_due = due->done < due->entries.size() || due->next_is_due;
   LAPSE_TRY(raise_hints(writer, *due));
@@ -126,12 +128,18 @@ Result<int64_t> learn_next_due(FamilyWriter* writer) {
   return due.next_deadline_ms;
 }
 
-Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer->stored_row(keys[i].key));
-    if (row && row->deadline_ms == keys[i].deadline_ms) LAPSE_TRY(writer->remove_expired(keys[i].key, *row));
+Result<size_t> remove_if_unchanged(FamilyWriter* writer, std::span<const ExpiredKey> keys) {
+  Batch batch(writer->transaction());
+  size_t done = 0;
+  for (const ExpiredKey& key : keys.first(std::min(keys.size(), kBatchKeys))) {
+    LAPSE_TRY_ASSIGN(const std::optional<Row> row, writer->stored_row(key.key));
+    if (row && row->deadline_ms == key.deadline_ms) {
+      LAPSE_TRY_ASSIGN(const bool fits, batch.take([&] { return writer->remove_expired(key.key, *row); }));
+      if (!fits) break;
+    }
+    ++done;
   }
-  return {};
+  return done;
 }
 
 Status for_each_expiring(const engine::Reader& reader, FamilyId id, int64_t from_ms, int64_t to_ms,

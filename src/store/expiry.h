@@ -3,19 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
 #include "lapse/keyspace.h"
 #include "lapse/status.h"
+#include "store/batch.h"
 #include "store/family_writer.h"
 #include "store/keys.h"
 
 namespace lapse::internal {
-
-// One transaction of a purge takes so many keys, so that no other writer waits long.
-inline constexpr uint64_t kPurgeBatch = 256;
 
 // The first entries of a family's expiry index, as far as they are due. A purge of many transactions keeps what it has
 // found for the next one, so that the index is not searched for each of them anew.
@@ -29,9 +28,10 @@ struct DueEntries {
 };
 
 // A purge finds so many keys at a time.
-inline constexpr uint64_t kFoundAtOnce = 16 * kPurgeBatch;
+inline constexpr uint64_t kFoundAtOnce = 16 * kBatchKeys;
 
-// Removes up to `limit` keys that are due, oldest deadline first, and adds them to `removed`, if that is given. If
+// Removes up to `limit` keys that are due, oldest deadline first, and adds them to `removed`, if that is given; fewer, where
+// they are too large for one batch. If
 // nothing useful is left in `due`, up to `find` are found. REQUIRES: may_remove_due()
 Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t find, DueEntries* due,
                                std::vector<Expiring>* removed = nullptr);
@@ -56,8 +56,9 @@ struct ExpiredKey {
   std::string key;
   int64_t deadline_ms;
 };
-// Removes those that are still as they were found. REQUIRES: may_remove_due()
-Status remove_if_unchanged(FamilyWriter* writer, const ExpiredKey* keys, size_t count);
+// Removes those that are still as they were found, a batch of them; returns how many it has looked at. REQUIRES:
+// may_remove_due()
+Result<size_t> remove_if_unchanged(FamilyWriter* writer, std::span<const ExpiredKey> keys);
 
 // Calls `visit` for the entries with deadlines in [from_ms, to_ms), in order, until it says false.
 Status for_each_expiring(const engine::Reader& reader, FamilyId id, int64_t from_ms, int64_t to_ms,

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "store/batch.h"
 #include "store/checks.h"
 #include "store/deadlines.h"
 #include "store/history.h"
@@ -25,8 +26,6 @@ using internal::Row;
 using std::chrono::milliseconds;
 
 namespace {
-
-constexpr size_t kEraseBatch = 256;  // keys in a transaction, where the work is split up
 
 Status invalid(std::string message) { return {StatusCode::kInvalidArgument, std::move(message)}; }
 
@@ -97,21 +96,30 @@ Result<bool> change_deadline(FamilyWriter* writer, std::string_view key, const L
   return true;
 }
 
-// Erases up to `limit` keys of a range; `range->from` is where to go on. Returns whether there may be more.
-Result<bool> erase_some(FamilyWriter* writer, internal::KeyRange* range, size_t limit, uint64_t* erased) {
+// Erases a batch of a range's keys; `range->from` is where to go on. Returns whether there may be more.
+Result<bool> erase_some(FamilyWriter* writer, internal::KeyRange* range, uint64_t* erased) {
   const std::string prefix = internal::data_prefix(writer->id());
   const auto cursor = writer->transaction()->engine()->cursor(range->within(prefix));
   std::vector<std::string> keys;
-  for (Status status = cursor->first(); keys.size() < limit; status = cursor->next()) {
+  for (Status status = cursor->first(); keys.size() < internal::kBatchKeys; status = cursor->next()) {
     LAPSE_TRY(status);
     if (!cursor->valid()) break;
     keys.emplace_back(cursor->key().substr(prefix.size()));
   }
+  internal::Batch batch(writer->transaction());
   for (const std::string& key : keys) {
-    LAPSE_TRY_ASSIGN(const bool was_there, writer->erase(key));
+    bool was_there = false;
+    LAPSE_TRY_ASSIGN(const bool fits, batch.take([&]() -> Status {
+      LAPSE_TRY_ASSIGN(was_there, writer->erase(key));
+      return {};
+    }));
+    if (!fits) {
+      range->from = key;
+      return true;
+    }
     *erased += was_there ? 1 : 0;
   }
-  if (keys.size() < limit) return false;
+  if (keys.size() < internal::kBatchKeys) return false;
   range->from = keys.back() + '\0';
   return true;
 }
@@ -126,7 +134,7 @@ Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<interna
       LAPSE_TRY(scope->write(family,
                              [&](FamilyWriter& writer) -> Status {
                                erased_here = 0;
-                               LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, kEraseBatch, &erased_here));
+                               LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, &erased_here));
                                return {};
                              },
                              {.now_ms = now_ms}));
@@ -402,7 +410,7 @@ Result<uint64_t> Keyspace::purge_history() {
                                 LAPSE_TRY_ASSIGN(purged_here,
                                                  internal::trim_some(writer.transaction(), writer.id(),
                                                                      writer.options().history,
-                                                                     internal::kPurgeBatch, &from));
+                                                                     internal::kBatchKeys, &from));
                                 return {};
                               },
                               {.now_ms = now_ms}));

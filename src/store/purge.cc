@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "store/batch.h"
 #include "store/expiry.h"
 
 namespace lapse::internal {
@@ -31,10 +32,11 @@ Result<uint64_t> purge_batch(Scope* scope, const std::shared_ptr<Family>& family
                              removed->erase(removed->begin() + static_cast<std::ptrdiff_t>(removed_before),
                                             removed->end());  // of an attempt that failed
                            if (may_be_due(*writer.family(), writer.now_ms()) && may_remove_due(writer)) {
-                             LAPSE_TRY_ASSIGN(batch, remove_due(&writer, std::min(kPurgeBatch, limit),
-                                                                std::min(kFoundAtOnce, limit), due, removed));
+                             LAPSE_TRY_ASSIGN(batch,
+                                              remove_due(&writer, std::min<uint64_t>(kBatchKeys, limit),
+                                                         std::min(kFoundAtOnce, limit), due, removed));
                            }
-                           LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(kPurgeBatch));
+                           LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(kBatchKeys));
                            return {};
                          },
                          {.now_ms = now_ms, .sweeps = false}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 
 #include "base/clock.h"
 #include "base/try.h"
@@ -109,11 +110,9 @@ Status Scope::sweep(FamilyWriter* writer) const {
 }
 
 Result<uint64_t> finish_transaction(WriteTransaction* transaction, WriteTransaction::Mode mode) {
-  if (transaction->has_written() && transaction->state()->may_have_garbage) {
-    const engine::Savepoint before = transaction->savepoint();
-    if (!transaction->reclaim(WriteTransaction::kReclaimPerCommit).ok())
-      LAPSE_TRY(transaction->rollback_to(before));
-  }
+  // What fails there is undone, and can be done another time.
+  if (transaction->has_written() && transaction->state()->may_have_garbage)
+    (void)transaction->reclaim(WriteTransaction::kReclaimPerCommit);
   return transaction->commit(mode);
 }
 
@@ -171,14 +170,15 @@ void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std:
 
 void AutoScope::remove_in_batches(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                                   int64_t now_ms) {
-  for (size_t done = 0; done < keys.size(); done += kPurgeBatch) {
+  for (size_t done = 0; done < keys.size();) {
     auto engine_transaction = engine_->begin(std::chrono::milliseconds(0));
     if (!engine_transaction.ok()) return;
     WriteTransaction transaction(state_.get(), std::move(*engine_transaction), now_ms);
     Result<FamilyWriter> writer = FamilyWriter::make(&transaction, family);
     if (!writer.ok() || !may_remove_due(*writer)) return;
-    if (!remove_if_unchanged(&*writer, &keys[done], std::min<size_t>(kPurgeBatch, keys.size() - done)).ok())
-      return;
+    const Result<size_t> removed = remove_if_unchanged(&*writer, std::span(keys).subspan(done));
+    if (!removed.ok()) return;
+    done += *removed;
     if (!transaction.commit(WriteTransaction::Mode::kWithoutWaiting).ok()) return;
   }
 }

@@ -412,16 +412,21 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
   const Stopwatch stopwatch;
   const int64_t now_ms = scope_->state().now_ms();
   LAPSE_TRY_ASSIGN(const auto families, by_next_deadline(scope_.get()));
+  Status failure;
   for (const auto& family : families) {
     Result<PurgeResult> purged = internal::purge_family(scope_.get(), family, now_ms, rest);
-    if (!purged.ok() && purged.status().code() == StatusCode::kNotFound) continue;  // dropped meanwhile
-    if (!purged.ok()) return purged;
+    if (!purged.ok()) {  // the others have their turn all the same
+      const bool was_dropped = purged.status().code() == StatusCode::kNotFound;
+      if (failure.ok() && !was_dropped) failure = purged.status();
+      continue;
+    }
     total.removed += purged->removed;
     total.more_due |= purged->more_due;
     rest.limit -= purged->removed;
     if (options.budget != kForever)
       rest.budget = std::max(milliseconds(0), options.budget - milliseconds(stopwatch.elapsed_us() / 1000));
   }
+  LAPSE_TRY(failure);
   return total;
 }
 

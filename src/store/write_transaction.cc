@@ -34,11 +34,13 @@ WriteTransaction::~WriteTransaction() { abandon(); }
 
 Status WriteTransaction::put(std::string_view key, std::string_view value) {
   wrote_ = true;
+  written_bytes_ += key.size() + value.size();
   return transaction_->put(key, value);
 }
 
 Status WriteTransaction::erase(std::string_view key) {
   wrote_ = true;
+  written_bytes_ += key.size();
   return transaction_->erase(key);
 }
 
@@ -99,6 +101,17 @@ Status WriteTransaction::rollback_to(engine::Savepoint savepoint) {
 }
 
 Result<uint64_t> WriteTransaction::reclaim(uint64_t limit) {
+  const engine::Savepoint before = savepoint();
+  while (true) {
+    Result<uint64_t> reclaimed = reclaim_some(limit);
+    if (reclaimed.ok()) return reclaimed;
+    LAPSE_TRY(rollback_to(before));
+    if (reclaimed.status().code() != StatusCode::kTooLarge) return reclaimed;
+    limit /= 2;
+  }
+}
+
+Result<uint64_t> WriteTransaction::reclaim_some(uint64_t limit) {
   uint64_t reclaimed = 0;
   while (state_->may_have_garbage && reclaimed < limit) {
     const auto list = transaction_->cursor(

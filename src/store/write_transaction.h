@@ -38,6 +38,8 @@ class WriteTransaction {
   Status put(std::string_view key, std::string_view value);
   Status erase(std::string_view key);
   bool has_written() const { return wrote_; }
+  // Of keys and values, what has been rolled back included.
+  size_t written_bytes() const { return written_bytes_; }
 
   // What the catalog says, as of this transaction. Good until the next call.
   Result<const FamilyRecord*> record_of(const Family& family);
@@ -81,7 +83,8 @@ class WriteTransaction {
 
   // How many rows that nobody refers to any more a commit also removes.
   static constexpr uint64_t kReclaimPerCommit = 32;
-  // Erases up to `limit` of them, those of the garbage list included. Returns how many: 0, when there are no more.
+  // Erases up to `limit` of them, those of the garbage list included; fewer, where there is no room for so many. Returns how
+  // many: 0, when there are no more.
   Result<uint64_t> reclaim(uint64_t limit);
 
   // kUnsynced: at durability full it is confirmed later, unless it changes families: handles go by those in memory, which
@@ -96,6 +99,7 @@ class WriteTransaction {
  private:
   bool has_changed(const Family& family) const;
   Status store_time();
+  Result<uint64_t> reclaim_some(uint64_t limit);
   Result<uint64_t> erase_some_of(FamilyId id, uint64_t limit);
   Result<std::vector<StoreState::Change>> collect_changes();
   Result<uint64_t> commit_engine(Mode mode);
@@ -107,6 +111,7 @@ class WriteTransaction {
   const int64_t written_at_ms_;
   bool open_ = true;
   bool wrote_ = false;
+  size_t written_bytes_ = 0;
   bool wrote_revision_ = false;
   std::optional<StoredTime> stores_time_;
   // Whether all records are to be read from their rows: the catalog was being changed when this began. Those that are

@@ -227,6 +227,52 @@ class RestlessClock : public Clock {
   int64_t now_ms_ = kStart;
 };
 
+// With history, a removal writes the value once more.
+TEST_P(Purge, TakesAsManyLargeKeysATransactionAsItHasRoomFor) {
+  options_.max_transaction_bytes = 200'000;
+  Family past = this->past();
+  Family plain = family("plain");
+  const std::string value(10'000, 'v');
+  const auto put = [&] {
+    for (int i = 0; i < 50; ++i) must(past.put(numbered(i), value, 1s));
+    for (int i = 0; i < 5; ++i) must(plain.put(std::string(60'000, 'k') + numbered(i), "value", 1s));
+    clock_.advance(1'000);
+  };
+  options_.sweep_per_write = 0;
+  put();
+  const PurgeResult result = must(store().purge_all_expired());
+  EXPECT_EQ(55u, result.removed);
+  EXPECT_FALSE(result.more_due);
+  put();
+  EXPECT_EQ("", keys(past));
+  EXPECT_GE(memory_ ? 0u : 50u, purge(past))
+      << "the iterator removes them, in a file if that needs no waiting";
+  put();
+  clock_.set(kStart);
+  EXPECT_EQ(50u, must(past.erase_prefix("key")));
+  EXPECT_EQ(5u, must(plain.erase_range("a", "z")));
+  EXPECT_EQ("", keys(past) + keys(plain));
+  put();
+  Transaction transaction = must(store().begin());
+  EXPECT_CODE(kTooLarge, transaction.in(past).purge_expired());
+  transaction.rollback();
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(Purge, OfAFamilyThatFailsKeepsOthersFromNothing) {
+  Family past = this->past();
+  must(past.put("large", std::string(30'000, 'v'), 1s));
+  must(store().put("key", "value", 2s));
+  clock_.advance(2'000);
+  if (memory_) return;  // keeps its options
+  options_.max_transaction_bytes = 20'000;
+  options_.sweep_per_write = 0;
+  reopen();
+  EXPECT_CODE(kTooLarge, store().purge_all_expired());
+  EXPECT_FALSE(must(store().lapsed("key")));
+  EXPECT_TRUE(must(must(store().family("past")).lapsed("large")));
+}
+
 TEST(PurgeOfAllFamilies, TakesTheTimeOnce) {
   RestlessClock clock;
   Store store = must(Store::open_in_memory({.clock = &clock}));
