@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 
 #include "base/memory.h"
 #include "base/try.h"
+#include "server/file_limit.h"
 
 namespace lapse::server {
 
@@ -35,7 +35,6 @@ constexpr int kTickMs =
     100;  // how often idle clients are looked for, and the longest that the turn's clock stands still
 constexpr int kBacklog = 511;
 constexpr int kAcceptedPerTurn = 1'000;
-constexpr rlim_t kOtherFiles = 64;      // the store's, the listeners, what libraries open
 constexpr int64_t kFarewellMs = 5'000;  // for clients to take their last replies when the server ends
 constexpr int64_t kLingerMs = 10'000;   // for a client that is being closed to take something
 
@@ -63,19 +62,6 @@ std::string local_address_of(int fd) {
   socklen_t size = sizeof address;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "?";
   return address_text(address);
-}
-
-// A file descriptor for every client that is allowed; or no more clients than there are descriptors.
-void provide_files(Config* config) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t wanted = static_cast<rlim_t>(config->max_clients) + kOtherFiles;
-  if (limit.rlim_cur < wanted) {
-    limit.rlim_cur = std::min(wanted, limit.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  if (limit.rlim_cur < wanted)
-    config->max_clients = std::max<int64_t>(1, static_cast<int64_t>(limit.rlim_cur) - int64_t{kOtherFiles});
 }
 
 // Which file it is, whatever its name; nothing: there is none.
@@ -141,7 +127,7 @@ Result<std::unique_ptr<Network>> Network::listen(Server* server) {
   event.events = EPOLLIN;
   if (epoll_ctl(network->epoll_, EPOLL_CTL_ADD, network->signals_, &event) != 0) return io_error("epoll_ctl");
 
-  provide_files(&server->config());
+  server->config().max_clients = provide_files(server->config().max_clients);
   const Config& config = server->config();
   std::string refused;
   if (config.port != 0) {
@@ -415,7 +401,8 @@ void Network::flush(Socket* socket) {
     const ssize_t sent = ::send(socket->fd, unsent.data(), unsent.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
-      session->output.discard();  // nobody will read it; what was sent before is there to be read, and to be run
+      session->output
+          .discard();  // nobody will read it; what was sent before is there to be read, and to be run
       break;
     }
     allowed -= static_cast<size_t>(sent);

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "server/command_table.h"
 #include "server/commands/help.h"
+#include "server/file_limit.h"
 #include "server/server.h"
 #include "server/text.h"
 
@@ -64,6 +65,13 @@ Status set(Call& call) {
     LAPSE_TRY(set_one(&changed, *setting, call[i], call[i + 1]));
   }
   if (const Status status = check_config(changed); !status.ok()) return failed(call[2], status.message());
+  if (changed.max_clients > call.server.config().max_clients) {
+    if (const int64_t most = provide_files(changed.max_clients); most < changed.max_clients) {
+      return failed("maxclients",
+                    "The operating system is not able to handle the specified number of clients, try with " +
+                        std::to_string(most));
+    }
+  }
   call.server.config() = std::move(changed);
   take_effect(&call.server);
   call.reply.ok();
