@@ -259,7 +259,8 @@ Status Server::break_queue(Session* session, std::string_view command, Status wh
   watchers_.unwatch(session);
   session->queue = Queue();
   const std::string text = error_text(why);
-  return refuse("EXECABORT Transaction discarded because of: " + text.substr(text.find(' ') + 1));
+  const size_t code = text.starts_with("ERR ") ? 4 : 0;  // others are shown, as Redis has it
+  return refuse("EXECABORT Transaction discarded because of: " + text.substr(code));
 }
 
 // What CLIENT REPLY says about the reply, and the messages that came up for the session meanwhile.
@@ -333,12 +334,12 @@ void Server::run(Call& call) {
 }
 
 Status Server::attempt(Call& call) {
-  const bool is_shown = monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0;
-  const bool has_commands = call.command.name == "exec";  // which are shown before it, as Redis has it
-  if (is_shown && !has_commands) feed_monitors(call);
   LAPSE_TRY(expire_arguments(call));
-  LAPSE_TRY(call.command.run(call));
-  if (is_shown && has_commands) feed_monitors(call);
+  const Status status = call.command.run(call);
+  // When it has been run, as Redis has it: EXEC behind its commands, SELECT with the database that it has chosen, and RESET not
+  // to who was a monitor until then.
+  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
+  LAPSE_TRY(status);
   send_events();
   return {};
 }

@@ -49,9 +49,9 @@ class Network {
  private:
   struct Socket {
     int fd = -1;
-    Session* session = nullptr;  // null: it listens
-    uint32_t watched = 0;  // events
-    bool at_end = false;   // it has been read to its end
+    Session* session = nullptr;            // null: it listens
+    uint32_t watched = 0;                  // events
+    bool at_end = false;                   // it has been read to its end
     int64_t sent_at_ms = 0;                // when it took something last
     int64_t over_soft_limit_since_ms = 0;  // 0: it is not
   };

@@ -78,7 +78,8 @@ class Server {
   struct Arrival {
     Session* session;
     std::string_view bytes;
-    bool is_end = false;  // no bytes, and none to come: what it has sent is run to the end, and then it is closed
+    bool is_end =
+        false;  // no bytes, and none to come: what it has sent is run to the end, and then it is closed
   };
   void receive(std::span<const Arrival> arrivals);
   // Whether the turn will end with waiting for the disk.

@@ -107,12 +107,12 @@ TEST_F(OperationCommands, MonitorShowsCommandsOfOthers) {
   client_({"SET", "key", "two words\n"});
   client_("CONFIG GET port");
   client_("AUTH secret");
-  EXPECT_EQ((Lines{"1700000000.000000 [0 127.0.0.1:5555] \"SELECT\" \"2\"",
+  EXPECT_EQ((Lines{"1700000000.000000 [2 127.0.0.1:5555] \"SELECT\" \"2\"",
                    "1700000000.005000 [2 127.0.0.1:5555] \"SET\" \"key\" \"two words\\n\"",
                    "1700000000.005000 [2 127.0.0.1:5555] \"AUTH\" \"(redacted)\""}),
             other_.receive_all());
   EXPECT_EQ("RESET", other_("RESET"));
-  other_.receive_all();  // RESET itself
+  EXPECT_EQ("PONG", other_("PING")) << "no line of its own stands before it";
   client_("GET key");
   EXPECT_EQ(Lines{}, other_.receive_all());
 }
@@ -124,6 +124,7 @@ TEST_F(OperationCommands, ShutdownStopsWithoutReply) {
   EXPECT_FALSE(server_->stopping());
   EXPECT_EQ("", client_("SHUTDOWN NOSAVE NOW FORCE"));
   EXPECT_TRUE(server_->stopping());
+  EXPECT_TRUE(client_.closed()) << "what it sends behind that is not run";
 }
 
 TEST_F(OperationCommands, ShutdownSaveSavesFirst) {

@@ -50,6 +50,17 @@ class Limits(unittest.TestCase):
         self.assertGreaterEqual(len(served), 10)
         self.assertLess(turns_of_a_resting_server(served[0], served[1]), 200)
         self.assertEqual("+PONG", served[0]("PING"))
+        self.assertRegex(served[0]("CONFIG", "SET", "maxclients", "1000"), "^-ERR .*try with 16$")
+
+    def test_maxclients_gets_its_file_descriptors_also_later(self):
+        def few_files():
+            _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, most))
+
+        server = self.serve("--maxclients", "20", preexec_fn=few_files)
+        self.assertEqual("+OK", self.client(server)("CONFIG", "SET", "maxclients", "200"))
+        clients = [self.client(server) for _ in range(150)]
+        self.assertEqual(["+PONG"] * 150, [client("PING") for client in clients])
 
     @staticmethod
     def is_served(client):

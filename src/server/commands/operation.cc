@@ -80,6 +80,7 @@ Status shutdown(Call& call) {
   if (abort) return refuse("ERR No shutdown in progress.");
   if (save_first) LAPSE_TRY(call.server.save());
   call.server.stop();
+  call.server.close_later(&call.session);
   return {};
 }
 
