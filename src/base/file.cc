@@ -36,7 +36,8 @@ std::string message_of(int error_number) {
 
 Status os_error(std::string_view path, std::string_view what, int error_number) {
   StatusCode code = StatusCode::kIoError;
-  if (error_number == ENOSPC || error_number == EDQUOT) code = StatusCode::kNoSpace;
+  // Whether it is the disk, a quota or a limit on files that leaves no room.
+  if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) code = StatusCode::kNoSpace;
   if (error_number == ENOENT) code = StatusCode::kNotFound;
   return {code, std::string(path) + ": " + std::string(what) + ": " + message_of(error_number)};
 }

@@ -184,10 +184,8 @@ TEST_P(DiskFull, OpeningAStoreThatWasKilledIsAnErrorAndNoSignal) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, DiskFull, testing::Values(JournalIo::kMapped, JournalIo::kPwrite),
-                         [](const auto& mode) {
-                           return mode.param == JournalIo::kMapped ? "Mapped" : "Pwrite";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, DiskFull, testing::ValuesIn(kEveryJournalIo),
+                         [](const auto& mode) { return name_of(mode.param); });
 
 struct Errors {
   std::atomic<uint64_t> no_space{0};

@@ -162,10 +162,8 @@ TEST_P(FailedSync, WithManyCommitsInFlightAcknowledgesNoneOfThem) {
   EXPECT_GE((*reopened)->stats().last_sequence, newest_acknowledged);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, FailedSync, testing::Values(JournalIo::kMapped, JournalIo::kPwrite),
-                         [](const auto& mode) {
-                           return mode.param == JournalIo::kMapped ? "Mapped" : "Pwrite";
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, FailedSync, testing::ValuesIn(kEveryJournalIo),
+                         [](const auto& mode) { return name_of(mode.param); });
 
 }  // namespace
 }  // namespace lapse::fault

@@ -171,11 +171,11 @@ TEST_P(JournalCut, AtEveryByteOfTheLastRecordsLeavesTheWholeOnesBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, JournalCut,
                          testing::Combine(testing::Values(Durability::kFull, Durability::kNormal),
-                                          testing::Values(JournalIo::kMapped, JournalIo::kPwrite)),
+                                          testing::ValuesIn(kEveryJournalIo)),
                          [](const auto& mode) {
                            return std::string(std::get<0>(mode.param) == Durability::kFull ? "Full"
                                                                                            : "Normal") +
-                                  (std::get<1>(mode.param) == JournalIo::kMapped ? "Mapped" : "Pwrite");
+                                  name_of(std::get<1>(mode.param));
                          });
 
 std::string flip_name(const RecordPlace& place, uint64_t at) {

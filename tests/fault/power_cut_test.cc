@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <iterator>
 #include <string>
 
 #include "base/try.h"
@@ -168,9 +169,10 @@ TEST(PowerCut, AtEveryPointOfASmallRunInEveryStyle) {
   using engine::JournalIo;
   const uint64_t seed = test_seed();
   const Shared<Counters> counters;
-  const auto failures = run_jobs({.jobs = 4, .timeout_s = 120}, [&](size_t job, Report& report) {
-    const JournalIo io = job % 2 == 0 ? JournalIo::kMapped : JournalIo::kPwrite;
-    const size_t buffer_bytes = job / 2 == 0 ? 1 << 10 : 64 << 20;  // drained all the time, or never
+  static constexpr size_t kModes = std::size(kEveryJournalIo);
+  const auto failures = run_jobs({.jobs = 2 * kModes, .timeout_s = 120}, [&](size_t job, Report& report) {
+    const JournalIo io = kEveryJournalIo[job % kModes];
+    const size_t buffer_bytes = job / kModes == 0 ? 1 << 10 : 64 << 20;  // drained all the time, or never
     const std::string wrong = cut_small_run_everywhere(mix(seed, job), io, buffer_bytes, *counters);
     if (!wrong.empty()) report.fail(wrong);
   });

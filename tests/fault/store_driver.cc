@@ -35,11 +35,15 @@ LocalOptions odd_options(Random& random) {
   return options;
 }
 
+std::string name_of(JournalIo io) {
+  static constexpr const char* kNames[] = {"Auto", "Mapped", "Pwrite"};
+  return kNames[static_cast<int>(io)];
+}
+
 std::string describe(const LocalOptions& options) {
   static constexpr const char* kDurability[] = {"full", "normal", "none"};
-  static constexpr const char* kIo[] = {"auto", "mapped", "pwrite"};
   return std::string(kDurability[static_cast<int>(options.durability)]) + ", " +
-         kIo[static_cast<int>(options.journal_io)] + (options.background_drain ? ", background drain" : "") +
+         name_of(options.journal_io) + (options.background_drain ? ", background drain" : "") +
          ", buffer " + std::to_string(options.buffer_bytes) + ", journal " +
          std::to_string(options.journal_file_bytes) + ", slices of " +
          std::to_string(options.drain_slice_rows) + " rows, " + std::to_string(options.drain_slice_bytes) +

@@ -97,11 +97,13 @@ class Journal::JournalFile {
     return {};
   }
 
-  // Undoes a store() that failed: part of it, or even all of it, may be in the file, and must not come back after a crash.
-  // Through the mapping, where there is one, that cannot fail.
+  // Undoes a write() that failed: part of it, or even all of it, may be in the file, and must not come back after a crash.
+  // On a full disk the mapping, where there is one, has its blocks. But where writes fail for other reasons a store could
+  // be answered with a signal.
   Status take_back(uint64_t offset) {
     const std::string nothing(kRecordHeaderBytes, '\0');
-    if (!mapped_io_) return file_.write(offset, nothing);
+    Status status = file_.write(offset, nothing);
+    if (status.code() != StatusCode::kNoSpace || !mapped_io_) return status;
     mapping_.store(offset, nothing);
     return {};
   }
