@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <new>
+#include <string>
 
 #include "ended_store.h"
 #include "fault_env.h"
@@ -50,6 +51,35 @@ TEST(NoMemory, TheTreesFileStaysOpenWhenThereIsNoneToSayThatTheDiskIsFull) {
   EXPECT_TRUE(driver.engine().verify().ok());
   EXPECT_TRUE(driver.check_state().ok());
   EXPECT_TRUE(driver.close().ok());
+}
+
+// Else the next sync would be believed, and it says nothing of what the failed one has lost.
+TEST(NoMemory, AFailedSyncIsFinalAlsoWhenThereIsNoneToSaySo) {
+  bool enough = false;
+  for (int allowed = 0; allowed < kMostAllocations && !enough; ++allowed) {
+    SCOPED_TRACE(std::to_string(allowed) + " allocations");
+    const ScratchDir dir;
+    IoWatch watch(dir.path());
+    StoreDriver driver(dir.file(kStoreName), test_seed());
+    ASSERT_TRUE(driver.open({.durability = Durability::kFull}).ok());
+    ASSERT_TRUE(driver.commit(random_commit(driver.random()), StoreDriver::Synced::kLater).ok());
+    const uint64_t last = driver.history().size();
+    watch.inject({.calls = kSyncCall, .name_part = "-journal", .error = EIO, .effect = FaultEffect::kSyncLost});
+    {
+      const Starvation starvation(allowed);
+      try {
+        EXPECT_FALSE(driver.engine().wait_durable(last).ok());
+      } catch (const std::bad_alloc&) {
+      }
+      enough = Starvation::ended_with_some_left();
+    }
+    EXPECT_EQ(watch.failed(), 1U);
+    EXPECT_FALSE(driver.engine().wait_durable(last).ok());
+    EXPECT_FALSE(driver.commit_random().ok());
+    EXPECT_FALSE(driver.engine().checkpoint().ok());
+    EXPECT_FALSE(driver.close().ok());
+  }
+  EXPECT_TRUE(enough);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/test_hooks.h"
 #include "base/try.h"
@@ -193,13 +194,32 @@ Status Journal::adopt_spare(JournalSlot found) {
 Status Journal::failure() const {
   if (!failed_.load(std::memory_order_acquire)) return {};
   std::lock_guard lock(sync_mutex_);
-  return failure_;
+  return why_it_failed();
+}
+
+Status Journal::why_it_failed() const {
+  return failure_.ok() ? Status(StatusCode::kUnknown, "no memory") : failure_;
 }
 
 void Journal::fail(const Status& status) {
-  failure_ = Status(status.code(),
-                    std::string(status.message()) + "; nothing more is written until the store is reopened");
-  failed_.store(true, std::memory_order_release);
+  failed_.store(true, std::memory_order_release);  // also if there is no memory to say why
+  quietly([&] {
+    failure_ = Status(status.code(), std::string(status.message()) +
+                                         "; nothing more is written until the store is reopened");
+  });
+}
+
+// False: it failed, which is final.
+bool Journal::sync_for_good(const JournalFile& file) {
+  Status status;
+  if (has_memory_for([&] { status = file.file().sync(); })) {
+    if (status.ok()) return true;
+    std::lock_guard lock(sync_mutex_);
+    fail(status);
+  } else {  // to say why it failed
+    failed_.store(true, std::memory_order_release);
+  }
+  return false;
 }
 
 std::shared_ptr<Journal::JournalFile> Journal::current_file() const {
@@ -267,11 +287,7 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
 // when the files behind it are found.
 Status Journal::sync_without_records() {
   if (sealed_ || current_->has_records()) return {};
-  Status status = current_->file().sync();
-  if (status.ok()) return {};
-  std::lock_guard lock(sync_mutex_);
-  fail(status);
-  return status;
+  return sync_for_good(*current_) ? Status() : failure();
 }
 
 Result<std::shared_ptr<Journal::JournalFile>> Journal::find_or_make_file(size_t record_size) {
@@ -335,7 +351,7 @@ Status Journal::wait_synced(uint64_t sequence) {
   if (synced_sequence() >= sequence) return {};
   std::unique_lock lock(sync_mutex_);
   while (synced_sequence() < sequence) {
-    if (!failure_.ok()) return failure_;
+    if (failed_.load(std::memory_order_relaxed)) return why_it_failed();
     if (syncing_) {
       sync_done_.wait(lock);
     } else {
@@ -352,17 +368,13 @@ Status Journal::sync_once(std::unique_lock<std::mutex>* lock) {
   // In this order: a later file than the one that holds `target` means that a rotation has synced that one.
   const uint64_t target = appended_.load(std::memory_order_acquire);
   const std::shared_ptr<JournalFile> file = current_file();
-  Status status = file->file().sync();
+  const bool synced = sync_for_good(*file);
   lock->lock();
   syncing_ = false;
   syncs_.fetch_add(1, std::memory_order_relaxed);
-  if (status.ok()) {
-    if (synced_sequence() < target) synced_.store(target, std::memory_order_release);
-  } else {
-    fail(status);
-  }
+  if (synced && synced_sequence() < target) synced_.store(target, std::memory_order_release);
   sync_done_.notify_all();
-  return status;
+  return synced ? Status() : why_it_failed();
 }
 
 Journal::Position Journal::seal() {

@@ -92,7 +92,10 @@ class Journal {
   Result<std::shared_ptr<JournalFile>> make_file(uint64_t bytes);
   Status sync_once(std::unique_lock<std::mutex>* lock);
   Status mark_clean();
-  void fail(const Status& status);  // REQUIRES: sync_mutex_ held
+  bool sync_for_good(const JournalFile& file);
+  // REQUIRES, both: sync_mutex_ held
+  void fail(const Status& status);
+  Status why_it_failed() const;
   std::shared_ptr<JournalFile> current_file() const;
 
   const std::string path_;
@@ -120,7 +123,7 @@ class Journal {
   std::condition_variable sync_done_;
   bool syncing_ = false;
   Status failure_;
-  std::atomic<bool> failed_{false};  // whether there is one, without the lock
+  std::atomic<bool> failed_{false};  // whether it has failed, without the lock
 };
 
 // The slots that exist for the store at `path`, opened and mapped for reading.
