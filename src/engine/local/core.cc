@@ -610,6 +610,7 @@ Status Core::close() {
     freeze();
     (void)drain_until(drain_.target);
   });
+  std::lock_guard drain_lock(drain_mutex_);  // a writer that helped may just be releasing journal files
   return journal_->close(drained_.load() == end);
 }
 
