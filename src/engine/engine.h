@@ -50,8 +50,9 @@ struct Range {
 // Walks the entries of one Reader in key order. It is born without a position: !valid().
 //
 // A cursor over a range finds those entries and no others: first() and last() are the range's own, and a seek() to before
-// it goes to its first. No move looks at what lies outside, so nothing there can make one expensive: engines may have
-// to step over each entry that was erased a moment ago.
+// it goes to its first. No move walks over what lies outside, which engines may have to do one by one where entries were
+// erased a moment ago. But that the range has come to its end is only known from the entry there, which is read and checked
+// like any other: if it is damaged, a key of the range may have become that one.
 //
 // A failed move (kCorrupt: the entry there is damaged) leaves the cursor without a position.
 // Over a transaction, a cursor sees what was written through that transaction up to its latest move.
@@ -88,7 +89,8 @@ class Reader {
   virtual std::unique_ptr<Cursor> cursor(Range range) const = 0;
   std::unique_ptr<Cursor> cursor() const { return cursor(Range()); }
 
-  // About how many entries have keys in [from, to), at a cost that does not grow with them; exact for a few.
+  // About how many entries have keys in [from, to), at a cost that does not grow with them; exact for a few, unless
+  // thousands beside them have just been erased.
   virtual Result<uint64_t> estimate_entries(std::string_view from, std::string_view to) const = 0;
 };
 
