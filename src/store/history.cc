@@ -162,15 +162,37 @@ Status mark_newest_erased(WriteTransaction* transaction, FamilyId id, std::strin
   });
 }
 
-// Where the history of a key begins, by the row that says so.
+// Whether a row that says where a history begins is to be written again for that alone. Large ones would cost more than they
+// spare.
+template <typename AnyRow>
+bool is_worth_noting(const HistoryState& state, const AnyRow& begins, size_t value_bytes) {
+  constexpr size_t kMostValueBytes = 64 << 10;
+  return value_bytes <= kMostValueBytes && (begins.oldest_written_at_ms != state.oldest_written_at_ms ||
+                                            begins.oldest_number != state.oldest_number);
+}
+
+// Where the history of a key begins, by the row that says so. Without it looks back are right, too, and slower until a drain.
 Status note_oldest(WriteTransaction* transaction, FamilyId id, std::string_view key,
                    const HistoryState& state) {
   LAPSE_TRY_ASSIGN(std::optional<Row> row, data_row(*transaction->engine(), id, key));
-  if (!row) return change_newest(transaction, id, key, state, [](HistoryRow*) { return true; });
-  if (!row->revision) return {};
+  if (!row) {
+    return change_newest(transaction, id, key, state, [&](HistoryRow* newest) {
+      return is_worth_noting(state, *newest, newest->value.size());
+    });
+  }
+  if (!row->revision || row->revision->ordinal == 0) return {};  // it has no such fields
+  if (!is_worth_noting(state, *row->revision, row->value.size())) return {};
   row->revision->oldest_written_at_ms = state.oldest_written_at_ms;
   row->revision->oldest_number = state.oldest_number;
   return transaction->put(data_key(id, key), encode_row(*row));
+}
+
+// The same, if there is room for it.
+Status note_oldest_if_it_fits(WriteTransaction* transaction, FamilyId id, std::string_view key,
+                              const HistoryState& state) {
+  const engine::Savepoint before = transaction->savepoint();
+  const Status noted = note_oldest(transaction, id, key, state);
+  return noted.code() == StatusCode::kTooLarge ? transaction->rollback_to(before) : noted;
 }
 
 }  // namespace
@@ -285,7 +307,7 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
   const auto cursor = transaction->engine()->cursor({family, prefix_end(family)});
   uint64_t trimmed = 0;
   LAPSE_TRY(cursor->seek(*from));
-  bool may_go_on = !from->empty();  // with a key of which another step has trimmed some
+  bool may_go_on = !from->empty();  // with a key of which another step may have trimmed some
   from->clear();
   for (uint64_t visited = 0; cursor->valid(); ++visited) {
     *from = cursor->key();
@@ -302,12 +324,17 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
     HistoryState state{newest, oldest->key.written_at_ms, oldest->key.revision};
     LAPSE_TRY_ASSIGN(const uint64_t went, trim_up_to(transaction, id, key, policy, limit - trimmed, &state));
     trimmed += went;
-    const bool is_done = trimmed < limit;
-    if (is_done && went >= (may_go_on ? 1 : kManyTrimmed))
-      LAPSE_TRY(note_oldest(transaction, id, key, state));
+    const std::string all_of_it = history_key_prefix(id, key);
+    const std::string rest = history_key(id, key, state.oldest_written_at_ms, state.oldest_number);
+    bool is_done = trimmed < limit;
+    if (!is_done) {  // unless there is no more
+      LAPSE_TRY(cursor->seek(rest));
+      is_done = !cursor->valid() || !cursor->key().starts_with(all_of_it);
+    }
+    if (is_done && (may_go_on || went >= kManyTrimmed))
+      LAPSE_TRY(note_oldest_if_it_fits(transaction, id, key, state));
     may_go_on = false;
-    LAPSE_TRY(cursor->seek(is_done ? *prefix_end(history_key_prefix(id, key))
-                                   : history_key(id, key, state.oldest_written_at_ms, state.oldest_number)));
+    LAPSE_TRY(cursor->seek(is_done ? *prefix_end(all_of_it) : rest));
   }
   from->clear();
   return trimmed;

@@ -317,6 +317,23 @@ TEST_F(EngineCost, LookingBackWalksOverLittleOfWhatAPurgeOfHistoryTook) {
   EXPECT_OK(store().verify());
 }
 
+// A step of the purge ends with the last revision to go, or with the last there is.
+TEST_F(EngineCost, LookingBackWalksOverLittleAlsoBehindAsManyRevisionsAsAPurgeTakesInAStep) {
+  for (const uint32_t keep : {1, 2}) {
+    const std::string name = "keep " + std::to_string(keep);
+    Family past = must(store().create_family(name, {.history = HistoryPolicy{}}));
+    for (uint64_t i = 0; i < 512 + keep; ++i) {
+      clock_.advance(1);
+      must(past.put("key", "value"));
+    }
+    must(past.put("next", "value"));
+    must(store().set_family_options(name, {.history = HistoryPolicy{.keep_last = keep}}));
+    EXPECT_EQ(512u, must(past.purge_history()));
+    const EngineCalls cost = cost_of([&] { EXPECT_EQ(keep, must(past.history("key")).size()); });
+    EXPECT_GE(5u, cost.walked_erased) << name << ": " << cost;
+  }
+}
+
 TEST_F(EngineCost, SnapshotOfThePastCrossesWhatWasErasedOnce) {
   Family past = must(store().create_family("past", {.history = HistoryPolicy{.keep_last = 1}}));
   put_many(past, 0, 100, {});        // no history

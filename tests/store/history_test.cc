@@ -593,6 +593,19 @@ TEST_P(HistoryTest, PurgeHistoryGoesOnThroughManyKeys) {
   EXPECT_EQ("b[1000,)", history(past, numbered(2'999)));
 }
 
+TEST_P(HistoryTest, PurgeHistoryFindsRoomWhateverTheSizeOfWhatStays) {
+  options_.max_transaction_bytes = 150'000;
+  Family past = this->past();
+  for (const char* key : {"a", "b", "c"}) {
+    for (int i = 0; i < 69; ++i) must(past.put(key, "small"));
+    must(past.put(key, std::string(60'000, 'v')));
+  }
+  must(store().set_family_options("past", {.history = HistoryPolicy{.keep_last = 1}}));
+  EXPECT_EQ(207u, must(past.purge_history()));
+  for (const char* key : {"a", "b", "c"}) EXPECT_EQ(1u, must(past.history(key)).size());
+  EXPECT_OK(store().verify());
+}
+
 TEST_P(HistoryTest, PurgeHistoryFollowsANewPolicy) {
   Family past = this->past();
   for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i));
