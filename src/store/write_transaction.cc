@@ -26,8 +26,10 @@ WriteTransaction::WriteTransaction(StoreState* state, std::unique_ptr<engine::Tr
       written_at_ms_(std::max(now_ms_, state->latest_written_at_ms)),
       records_by_row_(state->changes_seen() % 2 != 0),
       number_(++state->transactions_begun) {
-  if (state->hints_are_wrong.load(std::memory_order_relaxed) && state->hints_are_wrong.exchange(false))
+  if (state->hints_are_wrong.load(std::memory_order_relaxed)) {
     state->forget_hints();
+    state->hints_are_wrong.store(false);  // and not before: readers believe them again
+  }
 }
 
 WriteTransaction::~WriteTransaction() { abandon(); }
