@@ -130,14 +130,17 @@ Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<interna
   uint64_t erased = 0;
   LAPSE_TRY(scope->run([&]() -> Status {
     for (bool more = true; more;) {
+      internal::KeyRange rest;
       uint64_t erased_here = 0;
       LAPSE_TRY(scope->write(family,
                              [&](FamilyWriter& writer) -> Status {
+                               rest = range;
                                erased_here = 0;
-                               LAPSE_TRY_ASSIGN(more, erase_some(&writer, &range, &erased_here));
+                               LAPSE_TRY_ASSIGN(more, erase_some(&writer, &rest, &erased_here));
                                return {};
                              },
                              {.now_ms = now_ms}));
+      range = std::move(rest);
       erased += erased_here;
     }
     return {};
@@ -404,16 +407,19 @@ Result<uint64_t> Keyspace::purge_history() {
   std::string from;
   LAPSE_TRY(scope_->run([&]() -> Status {
     do {
+      std::string next;
       uint64_t purged_here = 0;
       LAPSE_TRY(scope_->write(family_,
                               [&](FamilyWriter& writer) -> Status {
+                                next = from;
                                 LAPSE_TRY_ASSIGN(purged_here,
                                                  internal::trim_some(writer.transaction(), writer.id(),
                                                                      writer.options().history,
-                                                                     internal::kBatchKeys, &from));
+                                                                     internal::kBatchKeys, &next));
                                 return {};
                               },
                               {.now_ms = now_ms}));
+      from = std::move(next);
       purged += purged_here;
     } while (!from.empty());
     return {};

@@ -95,18 +95,25 @@ Result<int64_t> Scope::latest_moment(const ReadView& view) const {
   return std::max(view.now_ms(), state_->latest_committed_ms.load());
 }
 
-Status Scope::sweep(FamilyWriter* writer) const {
-  if (options_.sweep_per_write == 0) return {};
+Status Scope::sweep_and_run(FamilyWriter* writer, Work work) const {
   WriteTransaction* transaction = writer->transaction();
-  const uint64_t limit = transaction->take_sweep(writer->family().get(), options_.sweep_per_write);
-  if (limit == 0 || !may_be_due(*writer->family(), writer->now_ms()) || !may_remove_due(*writer)) return {};
+  const uint64_t limit = options_.sweep_per_write == 0
+                             ? 0
+                             : transaction->take_sweep(writer->family().get(), options_.sweep_per_write);
+  if (limit == 0 || !may_be_due(*writer->family(), writer->now_ms()) || !may_remove_due(*writer))
+    return work(*writer);
+  // The work itself is done, whatever becomes of the sweep, and if there is no room for both, without it.
   const engine::Savepoint before = transaction->savepoint();
-  // The write itself goes through, whatever becomes of this.
   DueEntries due;
   const Result<PurgeResult> swept = remove_due(writer, limit, limit, &due);
-  if (!swept.ok()) return transaction->rollback_to(before);
-  transaction->note_swept(swept->removed);
-  return {};
+  if (swept.ok()) {
+    transaction->note_swept(swept->removed);
+    Status done = work(*writer);
+    if (done.code() != StatusCode::kTooLarge || swept->removed == 0) return done;
+  }
+  LAPSE_TRY(transaction->rollback_to(before));
+  LAPSE_TRY_ASSIGN(FamilyWriter anew, FamilyWriter::make(transaction, writer->family()));
+  return work(anew);
 }
 
 Result<uint64_t> finish_transaction(WriteTransaction* transaction, WriteTransaction::Mode mode) {
@@ -135,8 +142,7 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
     LAPSE_TRY_ASSIGN(auto engine_transaction, begin(options_.busy_timeout));
     WriteTransaction transaction(state_.get(), std::move(engine_transaction), manner.now_ms);
     LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
-    if (manner.sweeps) LAPSE_TRY(sweep(&writer));
-    LAPSE_TRY(work(writer));
+    LAPSE_TRY(manner.sweeps ? sweep_and_run(&writer, work) : work(writer));
     Status status = finish_transaction(&transaction).status();
     if (status.code() != StatusCode::kConflict) return status;
   }
@@ -272,10 +278,7 @@ Status TransactionScope::write(const std::shared_ptr<Family>& family, Work work,
   LAPSE_TRY(check_open());
   LAPSE_TRY(check_family(*family));
   LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction_, family));
-  return run([&]() -> Status {
-    if (manner.sweeps) LAPSE_TRY(sweep(&writer));
-    return work(writer);
-  });
+  return run([&] { return manner.sweeps ? sweep_and_run(&writer, work) : work(writer); });
 }
 
 Result<int64_t> TransactionScope::next_deadline(const std::shared_ptr<Family>& family) {

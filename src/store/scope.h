@@ -105,7 +105,8 @@ class Scope {
         {};              // for calls that are made of several transactions: the time of them all
     bool sweeps = true;  // whether it may also remove a few keys that are due
   };
-  // Runs `work`, and makes what it wrote take effect if it returns ok; nothing of it if not.
+  // Runs `work`, and makes what it wrote take effect if it returns ok; nothing of it if not. It may be run several times:
+  // only the last of them counts.
   using Work = FunctionRef<Status(FamilyWriter&)>;
   virtual Status write(const std::shared_ptr<Family>& family, Work work, const Manner& manner) = 0;
   Status write(const std::shared_ptr<Family>& family, Work work) { return write(family, work, Manner()); }
@@ -136,9 +137,9 @@ class Scope {
 
  protected:
   Status check_family(const Family& family) const;
-  // Lets a transaction also remove a few keys that are due, before its first write in a family: what it writes itself
-  // is never swept.
-  Status sweep(FamilyWriter* writer) const;
+  // Runs `work` in a transaction that, before its first write in a family, may also remove a few keys that are due: what it
+  // writes itself is never swept.
+  Status sweep_and_run(FamilyWriter* writer, Work work) const;
 
   const std::shared_ptr<engine::Engine> engine_;
   const std::shared_ptr<StoreState> state_;

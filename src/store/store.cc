@@ -85,6 +85,17 @@ Status change_catalog(internal::Scope* scope, Work work) {
   return finish_transaction(&transaction).status();
 }
 
+// Errors of a purge that keep no other family from its turn.
+bool is_of_one_family(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kNotFound:
+    case StatusCode::kTooLarge:
+    case StatusCode::kCorrupt:
+    case StatusCode::kUnsupported: return true;
+    default: return false;
+  }
+}
+
 Status no_such_family(std::string_view name) {
   return {StatusCode::kNotFound, "there is no family " + internal::quoted(name)};
 }
@@ -415,16 +426,17 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
   Status failure;
   for (const auto& family : families) {
     Result<PurgeResult> purged = internal::purge_family(scope_.get(), family, now_ms, rest);
-    if (!purged.ok()) {  // the others have their turn all the same
-      const bool was_dropped = purged.status().code() == StatusCode::kNotFound;
-      if (failure.ok() && !was_dropped) failure = purged.status();
-      continue;
-    }
-    total.removed += purged->removed;
-    total.more_due |= purged->more_due;
-    rest.limit -= purged->removed;
     if (options.budget != kForever)
       rest.budget = std::max(milliseconds(0), options.budget - milliseconds(stopwatch.elapsed_us() / 1000));
+    if (purged.ok()) {
+      total.removed += purged->removed;
+      total.more_due |= purged->more_due;
+      rest.limit -= purged->removed;
+    } else if (!is_of_one_family(purged.status())) {
+      return purged.status();
+    } else if (failure.ok() && purged.status().code() != StatusCode::kNotFound) {  // it may have been dropped
+      failure = purged.status();
+    }
   }
   LAPSE_TRY(failure);
   return total;

@@ -1,5 +1,7 @@
 // Promises 6 and 7: purges, and the sweep that writes may do.
 
+#include <thread>
+
 #include "test_stores.h"
 
 namespace lapse {
@@ -247,6 +249,7 @@ TEST_P(Purge, TakesAsManyLargeKeysATransactionAsItHasRoomFor) {
   EXPECT_EQ("", keys(past));
   EXPECT_GE(memory_ ? 0u : 50u, purge(past))
       << "the iterator removes them, in a file if that needs no waiting";
+  EXPECT_EQ("", stored(past));
   put();
   clock_.set(kStart);
   EXPECT_EQ(50u, must(past.erase_prefix("key")));
@@ -257,6 +260,30 @@ TEST_P(Purge, TakesAsManyLargeKeysATransactionAsItHasRoomFor) {
   EXPECT_CODE(kTooLarge, transaction.in(past).purge_expired());
   transaction.rollback();
   EXPECT_OK(store().verify());
+}
+
+TEST_P(Purge, SweepLeavesRoomForTheWriteItself) {
+  options_.max_transaction_bytes = 200'000;
+  options_.sweep_per_write = 50;
+  Family past = this->past();
+  for (int i = 0; i < 50; ++i) must(past.put(numbered(i), std::string(10'000, 'v'), 1s));
+  clock_.advance(1'000);
+  EXPECT_OK(past.put("alone", std::string(15'000, 'v')));
+  Transaction transaction = must(store().begin());
+  EXPECT_OK(transaction.in(past).put("together", std::string(15'000, 'v')));
+  EXPECT_OK(transaction.commit());
+  EXPECT_EQ(50u, purge(past)) << "nothing of a sweep that left no room";
+  EXPECT_EQ("alone together", keys(past));
+  EXPECT_OK(store().verify());
+}
+
+TEST_P(Purge, OfAllFamiliesWaitsForTheWriterOnce) {
+  int asked = 0;
+  options_.keep_waiting = [&] { return ++asked, false; };
+  for (const char* name : {"a", "b", "c"}) family(name);
+  Transaction transaction = must(store().begin());
+  std::thread([&] { EXPECT_CODE(kBusy, store().purge_all_expired()); }).join();
+  EXPECT_EQ(1, asked);
 }
 
 TEST_P(Purge, OfAFamilyThatFailsKeepsOthersFromNothing) {
