@@ -105,6 +105,20 @@ Status check_new_family(std::string_view name, const FamilyOptions& options) {
   return internal::check_family_options(options);
 }
 
+// `is_there`: it was not made because there is one by this name.
+Result<std::shared_ptr<internal::Family>> make_family(internal::Scope* scope, std::string_view name,
+                                                      const FamilyOptions& options, bool* is_there) {
+  LAPSE_TRY(check_new_family(name, options));
+  std::shared_ptr<internal::Family> family;
+  LAPSE_TRY(change_catalog(scope, [&](WriteTransaction& transaction) -> Status {
+    auto made = internal::create_family(&transaction, name, options);
+    *is_there = made.status().code() == StatusCode::kBusy;
+    if (made.ok()) family = *std::move(made);
+    return made.status();
+  }));
+  return family;
+}
+
 Status check_droppable(std::string_view name) {
   LAPSE_TRY(internal::check_family_name(name));
   if (name == internal::kDefaultFamilyName)
@@ -205,13 +219,10 @@ Status Store::close() {
 // -------------------------------------------------------------------------------------------- families
 
 Result<Family> Store::create_family(std::string_view name, const FamilyOptions& options) {
-  LAPSE_TRY(check_new_family(name, options));
-  std::shared_ptr<internal::Family> family;
-  LAPSE_TRY(change_catalog(scope_.get(), [&](WriteTransaction& transaction) -> Status {
-    LAPSE_TRY_ASSIGN(family, internal::create_family(&transaction, name, options));
-    return {};
-  }));
-  return Family(scope_, family);
+  bool is_there = false;
+  LAPSE_TRY_ASSIGN(std::shared_ptr<internal::Family> family,
+                   make_family(scope_.get(), name, options, &is_there));
+  return Family(scope_, std::move(family));
 }
 
 Result<Family> Store::family(std::string_view name) const {
@@ -226,10 +237,12 @@ Result<Family> Store::family_or_create(std::string_view name, const FamilyOption
   for (;;) {
     Result<Family> present = family(name);
     if (present.ok() || present.status().code() != StatusCode::kNotFound) return present;
-    Result<Family> created = create_family(name, options);
-    if (created.ok() || created.status().code() != StatusCode::kBusy) return created;
-    // Someone else made it meanwhile, or this thread has a transaction open, and then it cannot be made.
-    if (!scope_->state().find_family(name)) return created;
+    bool is_there = false;  // made by someone else, meanwhile
+    auto made = make_family(scope_.get(), name, options, &is_there);
+    if (made.ok()) return Family(scope_, *std::move(made));
+    if (!is_there) return made.status();
+    // At durability full it may be on its way to disk still, and is not to be seen before.
+    if (!scope_->state().find_family(name)) LAPSE_TRY(scope_->engine().sync());
   }
 }
 

@@ -201,6 +201,19 @@ TEST_P(Threads, FamiliesComeAndGo) {
   });
 }
 
+// Who comes second finds it on its way to disk.
+TEST_P(Threads, AFamilyIsMadeOnceByAllWhoWantIt) {
+  options_.durability = Durability::kFull;
+  const auto want = [&](int round) {
+    Family family = must(store().family_or_create("family " + std::to_string(round)));
+    must(family.increment("wanted", 1));
+  };
+  run_together({want, want});
+  for (int round = 0; round < kRounds; ++round) {
+    EXPECT_EQ("2", get(must(store().family("family " + std::to_string(round))), "wanted"));
+  }
+}
+
 TEST_P(Threads, OneReaderIsSharedByMany) {
   Family past = this->past();
   for (int i = 0; i < 50; ++i) must(past.put(numbered(i), "old", 1h));
