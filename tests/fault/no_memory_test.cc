@@ -64,7 +64,8 @@ TEST(NoMemory, AFailedSyncIsFinalAlsoWhenThereIsNoneToSaySo) {
     ASSERT_TRUE(driver.open({.durability = Durability::kFull}).ok());
     ASSERT_TRUE(driver.commit(random_commit(driver.random()), StoreDriver::Synced::kLater).ok());
     const uint64_t last = driver.history().size();
-    watch.inject({.calls = kSyncCall, .name_part = "-journal", .error = EIO, .effect = FaultEffect::kSyncLost});
+    watch.inject(
+        {.calls = kSyncCall, .name_part = "-journal", .error = EIO, .effect = FaultEffect::kSyncLost});
     {
       const Starvation starvation(allowed);
       try {

@@ -42,12 +42,11 @@ std::string name_of(JournalIo io) {
 
 std::string describe(const LocalOptions& options) {
   static constexpr const char* kDurability[] = {"full", "normal", "none"};
-  return std::string(kDurability[static_cast<int>(options.durability)]) + ", " +
-         name_of(options.journal_io) + (options.background_drain ? ", background drain" : "") +
-         ", buffer " + std::to_string(options.buffer_bytes) + ", journal " +
-         std::to_string(options.journal_file_bytes) + ", slices of " +
-         std::to_string(options.drain_slice_rows) + " rows, " + std::to_string(options.drain_slice_bytes) +
-         " bytes";
+  return std::string(kDurability[static_cast<int>(options.durability)]) + ", " + name_of(options.journal_io) +
+         (options.background_drain ? ", background drain" : "") + ", buffer " +
+         std::to_string(options.buffer_bytes) + ", journal " + std::to_string(options.journal_file_bytes) +
+         ", slices of " + std::to_string(options.drain_slice_rows) + " rows, " +
+         std::to_string(options.drain_slice_bytes) + " bytes";
 }
 
 namespace {

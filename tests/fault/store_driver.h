@@ -20,8 +20,8 @@ engine::LocalOptions odd_options(Random& random);
 std::string describe(const engine::LocalOptions& options);
 
 // Every way by which bytes get into a journal, for tests that have to hold for each; "Mapped" and so on.
-inline constexpr engine::JournalIo kEveryJournalIo[] = {engine::JournalIo::kMapped, engine::JournalIo::kPwrite,
-                                                        engine::JournalIo::kAuto};
+inline constexpr engine::JournalIo kEveryJournalIo[] = {engine::JournalIo::kMapped,
+                                                        engine::JournalIo::kPwrite, engine::JournalIo::kAuto};
 std::string name_of(engine::JournalIo io);
 
 // One transaction. Its first write is to a key of its own, never written again: wherever that key's
