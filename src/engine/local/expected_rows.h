@@ -29,9 +29,12 @@ class ExpectedRows {
     std::memcpy(place.key, key.data(), key.size());
   }
 
+  // Whether this is the tree that something was remembered of last.
+  bool know(uint64_t tree) const { return tree == newest_tree_; }
+
   // Null if it is not known. Only the tree that something was remembered of last is known at all.
   const std::optional<std::string_view>* find(uint64_t tree, std::string_view key) const {
-    if (tree != newest_tree_) return nullptr;  // of those who expect nothing, all
+    if (!know(tree)) return nullptr;  // of those who expect nothing, all
     const Place& place = places_[place_of(key)];
     const bool is_it = place.tree == tree && std::string_view(place.key, place.key_bytes) == key;
     return is_it ? &place.row : nullptr;

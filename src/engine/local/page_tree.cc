@@ -10,31 +10,35 @@
 
 namespace lapse::engine {
 
-Result<std::optional<std::string_view>> PageTree::get(std::string_view key) const {
-  if (root_.page == kNoPage) return std::optional<std::string_view>();
+PageTree::Way PageTree::way_to(std::string_view key) const {
   uint64_t number = root_.page;
   unsigned slot = 0;
   for (unsigned level = 0; level + 1 < root_.depth; ++level) {
     const char* page = load(number, Kind::kBranch);
-    if (page == nullptr) return describe(number, Kind::kBranch);
-    if (!branch_slot(page, count_of(page), key, &slot)) {
-      return describe(number, Kind::kBranch);
-    }
+    if (page == nullptr || !branch_slot(page, count_of(page), key, &slot)) return {number, false};
     const char* node = node_at(page, slot);
-    if (node == nullptr) return describe(number, Kind::kBranch);
+    if (node == nullptr) return {number, false};
     number = child_of(node);
   }
-  const char* page = load(number, Kind::kLeaf);
-  if (page == nullptr) return describe(number, Kind::kLeaf);
+  if (in_file(number)) prefetch(map_ + number * page_bytes_, 128);  // with the header, its slots
+  return {number, true};
+}
+
+Result<std::optional<std::string_view>> PageTree::get(std::string_view key, Way way) const {
+  if (root_.page == kNoPage) return std::optional<std::string_view>();
+  if (!way.is_sound) return describe(way.number, Kind::kBranch);
+  const char* page = load(way.number, Kind::kLeaf);
+  if (page == nullptr) return describe(way.number, Kind::kLeaf);
+  unsigned slot = 0;
   bool found = false;
   expect_nodes<4>(page, 0, count_of(page));  // for a leaf of 31 entries or less, all but the last step
   if (!leaf_slot(page, count_of(page), key, &slot, &found)) {
-    return describe(number, Kind::kLeaf);
+    return describe(way.number, Kind::kLeaf);
   }
   if (!found) return std::optional<std::string_view>();
   std::string_view value;
   const char* node = page + slot_of(page, slot);
-  if (!value_of(node, page, &value)) return describe_value(number, node);
+  if (!value_of(node, page, &value)) return describe_value(way.number, node);
   return std::optional<std::string_view>(value);
 }
 

@@ -49,7 +49,15 @@ class PageTree {
   }
 
   // The value, or nothing if the key is absent. kCorrupt: a page on the way is damaged.
-  Result<std::optional<std::string_view>> get(std::string_view key) const;
+  Result<std::optional<std::string_view>> get(std::string_view key) const { return get(key, way_to(key)); }
+
+  // The same in two steps, for who can do something else while the leaf comes from memory.
+  struct Way {
+    uint64_t number = 0;    // of the page it ends at: the leaf, or one that is damaged
+    bool is_sound = false;  // not if the tree is empty
+  };
+  Way way_to(std::string_view key) const;
+  Result<std::optional<std::string_view>> get(std::string_view key, Way way) const;
 
   // get() for many keys. A search waits for memory at each step; here the searches for all keys take their steps in turns,
   // so that they wait together.

@@ -218,25 +218,33 @@ Status Generation::with_path(Status status) const {
   return {status.code(), environment_->path() + ": " + std::string(status.message())};
 }
 
-Result<std::optional<std::string_view>> Generation::get_row(std::string_view row_key) const {
-  if (const std::optional<std::string_view>* row = expected_rows.find(number_, row_key)) return *row;
-  return pages_.get(row_key);
+// A thread that announces what it will ask for has waited already: for what the buffers have, a way would be for nothing.
+Generation::Search::Search(const Generation* generation, std::string_view key)
+    : generation_(generation), path_(key) {
+  if (!expected_rows.know(generation->number_)) way_ = generation->pages_.way_to(path_.row_key());
 }
 
-Result<std::optional<std::string_view>> Generation::get(std::string_view key, bool verify_checksum) const {
-  RowPath path(key);
+Result<std::optional<std::string_view>> Generation::Search::get_row() {
+  const std::string_view row_key = path_.row_key();
+  if (way_) return generation_->pages_.get(row_key, *way_);
+  if (const auto* row = expected_rows.find(generation_->number_, row_key)) return *row;
+  return generation_->pages_.get(row_key);
+}
+
+Result<std::optional<std::string_view>> Generation::Search::get(bool verify_checksum) {
   while (true) {
-    Result<std::optional<std::string_view>> row = get_row(path.row_key());
-    if (!row.ok()) return with_path(row.status());
+    const Result<std::optional<std::string_view>> row = get_row();
+    if (!row.ok()) return generation_->with_path(row.status());
     if (!row->has_value()) return row;
-    if (!path.at_fork()) {
-      const Result<std::string_view> value = row_value(path.row_key(), **row, verify_checksum);
-      if (!value.ok()) return with_path(value.status());
+    if (!path_.at_fork()) {
+      const Result<std::string_view> value = row_value(path_.row_key(), **row, verify_checksum);
+      if (!value.ok()) return generation_->with_path(value.status());
       return std::optional(*value);
     }
-    const Result<uint64_t> id = fork_id(path.row_key(), **row);
-    if (!id.ok()) return with_path(id.status());
-    path.follow(*id);
+    const Result<uint64_t> id = fork_id(path_.row_key(), **row);
+    if (!id.ok()) return generation_->with_path(id.status());
+    path_.follow(*id);
+    way_.reset();
   }
 }
 

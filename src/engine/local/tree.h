@@ -32,6 +32,7 @@
 #include "engine/local/path_checker.h"
 #include "engine/local/store_meta.h"
 #include "engine/local/tree_check.h"
+#include "engine/local/tree_rows.h"
 
 struct MDB_env;
 struct MDB_txn;
@@ -55,7 +56,23 @@ class Generation {
   uint64_t file_bytes() const { return pages_meta_.page_count * pages_meta_.page_bytes; }
 
   // The bytes stay valid while the generation lives. kCorrupt says where.
-  Result<std::optional<std::string_view>> get(std::string_view key, bool verify_checksum) const;
+  Result<std::optional<std::string_view>> get(std::string_view key, bool verify_checksum) const {
+    return Search(this, key).get(verify_checksum);
+  }
+  // The same in two steps, for who can do something else while what is looked at first comes from memory.
+  class Search {
+   public:
+    // Both must outlive it.
+    Search(const Generation* generation, std::string_view key);
+    Result<std::optional<std::string_view>> get(bool verify_checksum);
+
+   private:
+    Result<std::optional<std::string_view>> get_row();
+
+    const Generation* const generation_;
+    RowPath path_;
+    std::optional<PageTree::Way> way_;  // to the row that path_ stands at
+  };
 
   // Reader::expect(), but for those keys that will be found elsewhere.
   void expect(std::span<const std::string_view> keys,
@@ -71,8 +88,6 @@ class Generation {
   Status with_path(Status status) const;
 
  private:
-  Result<std::optional<std::string_view>> get_row(std::string_view row_key) const;
-
   const uint64_t number_;  // of all generations of the process, only this one has it
   const std::shared_ptr<TreeEnvironment> environment_;
   const std::shared_ptr<const void> map_;

@@ -41,11 +41,18 @@ Result<std::optional<std::string_view>> ReadPoint::get(std::string_view key) con
   if (own != nullptr && !own->empty()) {
     if (const auto* version = own->find(key, kEverything)) return value_of(*version);
   }
-  for (const WriteBuffer* buffer : {view->active.get(), view->frozen.get()}) {
-    if (buffer == nullptr || buffer->empty()) continue;
+  const WriteBuffer* const buffers[] = {view->active.get(), view->frozen.get()};
+  const auto is_empty = [](const WriteBuffer* buffer) { return buffer == nullptr || buffer->empty(); };
+  for (const WriteBuffer* buffer : buffers) {
+    if (!is_empty(buffer)) buffer->expect(key);
+  }
+  // While what the buffers have of it is on its way from memory, and the other way about.
+  Generation::Search search(view->generation.get(), key);
+  for (const WriteBuffer* buffer : buffers) {
+    if (is_empty(buffer)) continue;
     if (const auto* version = buffer->find(key, sequence)) return value_of(*version);
   }
-  return view->generation->get(key, verify_checksums);
+  return search.get(verify_checksums);
 }
 
 // What a buffer has is not looked for in the tree: where much is written, that is many of the keys.
