@@ -87,14 +87,16 @@ Result<std::string> File::read(uint64_t offset, size_t bytes) const {
   return out;
 }
 
-Status File::write(uint64_t offset, std::string_view bytes) const {
+Status File::write(uint64_t offset, std::string_view bytes, size_t* put) const {
+  if (put != nullptr) *put = 0;
   while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return os_error(path_, "cannot write", errno);
-    if (put == 0) return os_error(path_, "cannot write", EIO);
-    offset += static_cast<uint64_t>(put);
-    bytes.remove_prefix(static_cast<size_t>(put));
+    const ssize_t taken = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken < 0) return os_error(path_, "cannot write", errno);
+    if (taken == 0) return os_error(path_, "cannot write", EIO);
+    if (put != nullptr) *put += static_cast<size_t>(taken);
+    offset += static_cast<uint64_t>(taken);
+    bytes.remove_prefix(static_cast<size_t>(taken));
   }
   return {};
 }

@@ -43,8 +43,8 @@ class File {
   Result<uint64_t> size() const;
   // Reads up to `bytes` bytes at `offset`; fewer only at the end of the file.
   Result<std::string> read(uint64_t offset, size_t bytes) const;
-  // All of it or an error. After an error some of the bytes may have been written.
-  Status write(uint64_t offset, std::string_view bytes) const;
+  // All of it or an error. `put` (if given) becomes how many bytes the file has taken, also after an error.
+  Status write(uint64_t offset, std::string_view bytes, size_t* put = nullptr) const;
   Status truncate(uint64_t bytes) const;
   // Reserves space, so that writing into [offset, offset + bytes) cannot run out of it, and extends the
   // file. `reserved` (if given) is false where the file system cannot promise that.

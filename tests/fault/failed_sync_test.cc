@@ -33,11 +33,11 @@ class FailedSync : public testing::TestWithParam<JournalIo> {
   }
 
   // From now on, for all syncs of files whose names hold `part`.
-  void break_syncs(const std::string& part) {
+  void break_syncs(const std::string& part, int error = EIO) {
     watch_.inject({.calls = kSyncCall | kSyncedWriteCall,
                    .name_part = part,
                    .count = ~uint64_t{0},
-                   .error = EIO,
+                   .error = error,
                    .effect = FaultEffect::kSyncLost});
   }
 
@@ -79,6 +79,15 @@ TEST_P(FailedSync, OfACommitAtFullMakesItUnknownAndStopsWrites) {
   break_syncs("-journal");
   EXPECT_EQ(driver_.commit_random().code(), StatusCode::kUnknown);
   expect_no_writes_but_reads(acknowledged);  // what may yet vanish is not shown
+  expect_reopen(acknowledged, acknowledged + 1);
+}
+
+TEST_P(FailedSync, ForLackOfSpaceIsFinalToo) {
+  open(Durability::kFull);
+  const uint64_t acknowledged = driver_.history().size();
+  break_syncs("-journal", ENOSPC);
+  EXPECT_EQ(driver_.commit_random().code(), StatusCode::kUnknown);
+  expect_no_writes_but_reads(acknowledged);  // and nobody is told that room would help
   expect_reopen(acknowledged, acknowledged + 1);
 }
 

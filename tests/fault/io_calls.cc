@@ -118,6 +118,7 @@ ssize_t write_watched(Watcher& w, int fd, const OpenFile& target, std::optional<
   size = std::max(size, at + bytes.size());
   const size_t event =
       w.push({.kind = IoEventKind::kWrite, .file = target.file, .offset = at, .bytes = std::move(bytes)});
+  if (verdict.is_denied()) return fail_with(verdict.error);
   if (!target.dsync) return written;
   const bool lost = verdict.loses_sync();
   w.push({.kind = lost ? IoEventKind::kWriteFailed : IoEventKind::kWriteSynced,

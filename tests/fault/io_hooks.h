@@ -40,10 +40,11 @@ enum IoCall : uint32_t {
 };
 
 enum class FaultEffect : uint8_t {
-  kNothingDone,  // the call fails and changed nothing
-  kShortWrite,   // a write writes half of its bytes (at least one) and says so; others are untouched
-  kSyncLost,     // a sync fails, or an O_DSYNC write is in the page cache but fails; what was to be
-                 // synced may never reach the disk, and a later sync that succeeds says nothing of it
+  kNothingDone,   // the call fails and changed nothing
+  kDoneAndFails,  // a write is done, and fails all the same
+  kShortWrite,    // a write writes half of its bytes (at least one) and says so; others are untouched
+  kSyncLost,      // a sync fails, or an O_DSYNC write is in the page cache but fails; what was to be
+                  // synced may never reach the disk, and a later sync that succeeds says nothing of it
 };
 
 struct Fault {

@@ -137,6 +137,19 @@ TEST(IoHooks, ShortWriteWritesHalfAndSaysSo) {
   EXPECT_EQ(check_replay(record), "");
 }
 
+TEST(IoHooks, WriteThatIsDoneAndFailsIsThere) {
+  const ScratchDir dir;
+  IoWatch watch(dir.path());
+  const int fd = open_in(dir, "a");
+  watch.inject({.calls = kWriteCall, .error = EIO, .effect = FaultEffect::kDoneAndFails});
+  EXPECT_EQ(pwrite(fd, "1234", 4, 0), -1);
+  EXPECT_EQ(errno, EIO);
+  close(fd);
+  const IoRecord record = watch.take();
+  EXPECT_EQ(record.events.back().bytes, "1234");
+  EXPECT_EQ(check_replay(record), "");
+}
+
 TEST(IoHooks, FailedSyncIsRecordedAsFailed) {
   const ScratchDir dir;
   IoWatch watch(dir.path());

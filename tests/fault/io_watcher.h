@@ -28,6 +28,7 @@ struct Verdict {
   FaultEffect effect = FaultEffect::kNothingDone;
 
   bool fails_at_once() const { return fails && effect == FaultEffect::kNothingDone; }
+  bool is_denied() const { return fails && effect == FaultEffect::kDoneAndFails; }
   bool shortens() const { return fails && effect == FaultEffect::kShortWrite; }
   bool loses_sync() const { return fails && effect == FaultEffect::kSyncLost; }
 };

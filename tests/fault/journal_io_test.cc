@@ -14,6 +14,10 @@
 namespace lapse::fault {
 namespace {
 
+using engine::JournalIo;
+
+constexpr uint64_t kFromThenOn = ~uint64_t{0};
+
 // Elsewhere nothing is mapped, left to itself.
 bool file_system_writes_in_place() {
   const ScratchDir dir;
@@ -40,24 +44,61 @@ TEST(JournalIoTest, SmallRecordsAreStoredIntoTheMappingUnlessTheyAreSyncedAtOnce
   EXPECT_EQ(mapped_stores(Durability::kFull), 0);
 }
 
-// The commit's bytes may be there in part, and its file has no room to write over them: the mapping has.
-TEST(JournalIoTest, ACommitThatFindsNoSpaceFailsAlone) {
-  if (!file_system_writes_in_place()) GTEST_SKIP();
-  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
-    SCOPED_TRACE(error);
-    const ScratchDir dir;
-    IoWatch watch(dir.path());
-    StoreDriver driver(dir.file(kStoreName), test_seed());
-    ASSERT_TRUE(driver.open({.durability = Durability::kFull}).ok());
-    ASSERT_TRUE(driver.commit_random().ok());
-    watch.inject({.calls = kWriteCall, .name_part = "-journal", .count = ~uint64_t{0}, .error = error});
-    EXPECT_EQ(StatusCode::kNoSpace, driver.commit_random().code());
-    watch.inject_nothing();
-    EXPECT_TRUE(driver.commit_random().ok());
-    EXPECT_TRUE(driver.check_state().ok());
-    EXPECT_TRUE(driver.close().ok());
+class FailedAppend : public testing::TestWithParam<JournalIo> {
+ protected:
+  FailedAppend() {
+    EXPECT_TRUE(driver_.open({.durability = Durability::kFull, .journal_io = GetParam()}).ok());
+    EXPECT_TRUE(driver_.commit_random().ok());
   }
+
+  // Large enough to be written whatever the mode.
+  Status commit_with(const Fault& fault) {
+    watch_.inject(fault);
+    const Status status = driver_.commit({{"key", std::string(10'000, 'v')}});
+    watch_.inject_nothing();
+    return status;
+  }
+
+  void expect_to_go_on() {
+    EXPECT_TRUE(driver_.commit_random().ok());
+    EXPECT_TRUE(driver_.check_state().ok());
+    EXPECT_TRUE(driver_.close().ok());
+  }
+
+  const ScratchDir dir_;
+  IoWatch watch_{dir_.path()};
+  StoreDriver driver_{dir_.file(kStoreName), test_seed()};
+};
+
+TEST_P(FailedAppend, ForLackOfSpaceLosesThatCommitOnly) {
+  for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
+    EXPECT_EQ(
+        StatusCode::kNoSpace,
+        commit_with({.calls = kWriteCall, .name_part = "-journal", .count = kFromThenOn, .error = error})
+            .code());
+  }
+  expect_to_go_on();
 }
+
+TEST_P(FailedAppend, ThatHadBegunLosesThatCommitOnly) {
+  EXPECT_EQ(
+      StatusCode::kIoError,
+      commit_with(
+          {.calls = kWriteCall, .name_part = "-journal", .error = EIO, .effect = FaultEffect::kDoneAndFails})
+          .code());
+  expect_to_go_on();
+}
+
+TEST_P(FailedAppend, ThatCannotBeTakenBackStopsWrites) {
+  EXPECT_EQ(
+      StatusCode::kUnknown,
+      commit_with({.calls = kWriteCall, .name_part = "-journal", .count = kFromThenOn, .error = EIO}).code());
+  EXPECT_EQ(StatusCode::kIoError, driver_.commit_random().code());
+  EXPECT_FALSE(driver_.close().ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, FailedAppend, testing::ValuesIn(kEveryJournalIo),
+                         [](const auto& mode) { return name_of(mode.param); });
 
 }  // namespace
 }  // namespace lapse::fault

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -78,6 +79,7 @@ class Journal::JournalFile {
     header_ = header;
     end_.store(kJournalRecordsOffset, std::memory_order_release);
     writeback_from_.store(0, std::memory_order_relaxed);
+    was_taken_back_ = false;
     return {};
   }
 
@@ -91,23 +93,31 @@ class Journal::JournalFile {
     return store(static_cast<uint64_t>(copy) * kJournalHeaderStride, header.encode());
   }
 
-  // The one way bytes get into a journal.
-  Status store(uint64_t offset, std::string_view bytes) {
-    if (!mapped_io_ || bytes.size() >= write_from_bytes_) return file_.write(offset, bytes);
+  // The one way bytes get into a journal. `put`: see File::write().
+  Status store(uint64_t offset, std::string_view bytes, size_t* put = nullptr) {
+    if (!mapped_io_ || bytes.size() >= write_from_bytes_) return file_.write(offset, bytes, put);
     mapping_.store(offset, bytes);
     return {};
   }
 
-  // Undoes a write() that failed: part of it, or even all of it, may be in the file, and must not come back after a crash.
+  // Undoes a write() of a record, of which `put` bytes were taken before it failed with `error`: part of it, or even all of it,
+  // may be in the file, and must not come back after a crash. False: that cannot be done.
   // On a full disk the mapping, where there is one, has its blocks. But where writes fail for other reasons a store could
   // be answered with a signal.
-  Status take_back(uint64_t offset) {
-    const std::string nothing(kRecordHeaderBytes, '\0');
-    Status status = file_.write(offset, nothing);
-    if (status.code() != StatusCode::kNoSpace || !mapped_io_) return status;
-    mapping_.store(offset, nothing);
-    return {};
+  bool take_back(size_t put, StatusCode error) {
+    if (put == 0 && error == StatusCode::kNoSpace) return true;  // refused as a whole
+    static constexpr char kZeros[kRecordHeaderBytes] = {};
+    constexpr std::string_view kNothing(kZeros, sizeof kZeros);
+    was_taken_back_ = true;
+    Status status;
+    if (!has_memory_for([&] { status = file_.write(end(), kNothing); })) return false;
+    if (status.code() == StatusCode::kNoSpace && mapped_io_) {
+      mapping_.store(end(), kNothing);
+      return true;
+    }
+    return status.ok();
   }
+  bool was_taken_back() const { return was_taken_back_; }
 
   void advance(size_t record_size) {
     const uint64_t end = end_.load(std::memory_order_relaxed) + record_size;
@@ -152,6 +162,7 @@ class Journal::JournalFile {
   const size_t write_from_bytes_;
   Mapping mapping_;
   bool mapped_io_ = false;
+  bool was_taken_back_ = false;  // what a failed append left: not for good before a sync
   uint64_t bytes_ = 0;
   JournalHeader header_;
   std::atomic<uint64_t> end_{kJournalRecordsOffset};
@@ -203,9 +214,12 @@ Status Journal::why_it_failed() const {
 
 void Journal::fail(const Status& status) {
   failed_.store(true, std::memory_order_release);  // also if there is no memory to say why
+  if (status.ok()) return;
+  // That there may be room again later does not make up for what is lost now.
+  const StatusCode code = status.code() == StatusCode::kNoSpace ? StatusCode::kIoError : status.code();
   quietly([&] {
-    failure_ = Status(status.code(), std::string(status.message()) +
-                                         "; nothing more is written until the store is reopened");
+    failure_ =
+        Status(code, std::string(status.message()) + "; nothing more is written until the store is reopened");
   });
 }
 
@@ -234,10 +248,17 @@ Status Journal::append(std::string* record, uint64_t sequence) {
   if (sealed_ || !current_->has_room_for(size)) LAPSE_TRY(rotate(size, sequence));
   JournalFile& file = *current_;
   const uint64_t sum = seal_record(record, file.header().salt, sequence, synced_sequence(), chain_);
-  if (Status status = file.store(file.end(), *record); !status.ok()) {
-    if (file.take_back(file.end()).ok()) return status;
-    std::lock_guard lock(sync_mutex_);
-    fail(status);
+  size_t put = 0;
+  Status status;
+  const bool has_memory = has_memory_for([&] { status = file.store(file.end(), *record, &put); });
+  if (!has_memory || !status.ok()) {
+    const bool is_undone = file.take_back(put, status.code());
+    if (!is_undone) {
+      std::lock_guard lock(sync_mutex_);
+      fail(status);
+    }
+    if (!has_memory) throw std::bad_alloc();
+    if (is_undone) return status;
     return {StatusCode::kUnknown, std::string(status.message()) + "; and it cannot be taken back"};
   }
   file.advance(size);
@@ -264,7 +285,7 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
   test_hooks::crash_point("journal-rotate-begin");
   if (Status status = wait_synced(appended_.load(std::memory_order_relaxed)); !status.ok())
     return put_back(std::move(status));
-  if (Status status = sync_without_records(); !status.ok()) return put_back(std::move(status));
+  if (Status status = sync_leftovers(); !status.ok()) return put_back(std::move(status));
   test_hooks::crash_point("journal-rotate-synced");
   const JournalHeader header{.store_id = store_id_,
                              .salt = random_u64(),
@@ -283,10 +304,12 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
   return {};
 }
 
-// A file whose first append failed has been begun, and no commit has asked for a sync of it. Its number must not be missing
-// when the files behind it are found.
-Status Journal::sync_without_records() {
-  if (sealed_ || current_->has_records()) return {};
+// What no commit has asked for a sync of. A file whose first append failed has been begun, and its number must not be missing
+// when the files behind it are found; and what was taken back must not be found.
+Status Journal::sync_leftovers() {
+  if (current_ == nullptr) return {};
+  const bool is_synced = sealed_ || current_->has_records();
+  if (is_synced && !current_->was_taken_back()) return {};
   return sync_for_good(*current_) ? Status() : failure();
 }
 
