@@ -117,7 +117,13 @@ TEST_P(TransactionConformance, EveryCallAfterCommitIsInvalid) {
     auto cursor = transaction->cursor();
     const Savepoint start = transaction->savepoint();
     if (!empty) must(transaction->put("key", "value"));
+    auto standing = transaction->cursor();
+    must(standing->first());
     must(transaction->commit());
+    if (standing->valid()) {
+      EXPECT_CODE(kInvalidArgument, standing->prev());
+    }
+    EXPECT_FALSE(standing->valid());
     EXPECT_CODE(kInvalidArgument, transaction->put("key", "other"));
     EXPECT_CODE(kInvalidArgument, transaction->erase("key"));
     EXPECT_CODE(kInvalidArgument, transaction->get("key"));

@@ -155,22 +155,17 @@ Status MergeCursor::last() {
   return settle();
 }
 
-Status MergeCursor::next() {
-  assert(valid_);
-  if (can_step(Direction::kForward)) {
-    LAPSE_TRY(step_past_current());
-  } else {
-    LAPSE_TRY(move_beyond(std::string(key_), Direction::kForward));
-  }
-  return settle();
-}
+Status MergeCursor::next() { return step(Direction::kForward); }
+Status MergeCursor::prev() { return step(Direction::kBackward); }
 
-Status MergeCursor::prev() {
+Status MergeCursor::step(Direction direction) {
   assert(valid_);
-  if (can_step(Direction::kBackward)) {
+  valid_ = false;
+  LAPSE_TRY(point_->check_usable());  // else the key it stands at may be gone
+  if (can_step(direction)) {
     LAPSE_TRY(step_past_current());
   } else {
-    LAPSE_TRY(move_beyond(std::string(key_), Direction::kBackward));
+    LAPSE_TRY(move_beyond(std::string(key_), direction));
   }
   return settle();
 }
@@ -182,8 +177,6 @@ bool MergeCursor::can_step(Direction direction) const {
 }
 
 Status MergeCursor::step_past_current() {
-  valid_ = false;
-  LAPSE_TRY(point_->check_usable());
   const bool forward = direction_ == Direction::kForward;
   for (unsigned bits = at_current_ & ~kTreeBit; bits != 0; bits &= bits - 1) {
     WriteBuffer::Iterator& buffer = buffers_[std::countr_zero(bits)];

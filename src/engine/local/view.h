@@ -78,6 +78,7 @@ class MergeCursor final : public Cursor {
   template <typename MoveBuffer, typename MoveTree>
   Status move_all(MoveBuffer move_buffer, MoveTree move_tree);
   bool can_step(Direction direction) const;
+  Status step(Direction direction);
   Status step_past_current();
   Status move_beyond(const std::string& key, Direction direction);
   Status settle();
