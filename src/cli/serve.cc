@@ -34,8 +34,10 @@ int help() {
   return 0;
 }
 
-// Neither a reader of our output that has gone, nor a terminal, ends the server.
-void ignore_hangups() {
+// Neither a reader of our output that has gone, nor a terminal, ends the server; nor a limit on the size of files, which is
+// an error like a full disk.
+void ignore_harmless_signals() {
+  std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
 }
@@ -58,7 +60,7 @@ int serve(std::span<const std::string_view> arguments) {
   const Result<server::Config> config = server::read_command_line(arguments);
   if (!config.ok()) return fail(config.status(), 2);
   for (const std::string& warning : config->warnings) std::cerr << "lapse: " << warning << "\n";
-  ignore_hangups();
+  ignore_harmless_signals();
   leave_signals_to_the_loop();
   auto opened = server::Server::open(*config);
   if (!opened.ok()) return fail(opened.status(), 1);
