@@ -338,7 +338,10 @@ Status Server::attempt(Call& call) {
   const Status status = call.command.run(call);
   // When it has been run, as Redis has it: EXEC behind its commands, SELECT with the database that it has chosen, and RESET not
   // to who was a monitor until then.
-  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) feed_monitors(call);
+  if (monitors_ > 0 && (call.command.flags & (kSkipMonitor | kAdmin)) == 0) {
+    quietly(
+        [&] { feed_monitors(call); });  // that there is no memory to show it does not undo what has been done
+  }
   LAPSE_TRY(status);
   send_events();
   return {};

@@ -401,8 +401,9 @@ void Network::flush(Socket* socket) {
     const ssize_t sent = ::send(socket->fd, unsent.data(), unsent.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EINTR) break;
-      session->output
-          .discard();  // nobody will read it; what was sent before is there to be read, and to be run
+      if (errno != EPIPE && errno != ECONNRESET) return close(socket);
+      // Nobody will read it. But what the client has sent before is there to be read, and to be run.
+      session->output.discard();
       break;
     }
     allowed -= static_cast<size_t>(sent);
@@ -450,9 +451,10 @@ bool Network::over_output_limit(Socket* socket) {
 
 bool Network::is_idle(const Session& session, const Socket& socket) const {
   const int64_t resting_ms = server_->now_ms() - std::max(session.active_at_ms, socket.sent_at_ms);
+  const int64_t patience_seconds = server_->config().half_command_timeout_seconds;
+  if (session.ended) return patience_seconds > 0 && resting_ms > patience_seconds * 1000;
   if (session.closing) return resting_ms > kLingerMs;
   // Commands that wait behind replies are as good as half a command: the client must get on with it, and take them.
-  const int64_t patience_seconds = server_->config().half_command_timeout_seconds;
   if (session.held && session.output.pending_bytes() > 0 && patience_seconds > 0 &&
       server_->now_ms() - socket.sent_at_ms > patience_seconds * 1000)
     return true;

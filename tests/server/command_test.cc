@@ -46,7 +46,7 @@ TEST_F(CommandCommands, InfoKnowsSubcommandsAndSaysNilOfOthers) {
 }
 
 TEST_F(CommandCommands, InfoTellsWhatIsDoneToEachKey) {
-  const resp::Reply reply = client_.ask({"COMMAND", "INFO", "del", "rename", "mset"});
+  const resp::Reply reply = client_.ask({"COMMAND", "INFO", "del", "rename", "mset", "set"});
   const auto specs = [&](size_t i) { return reply.elements[i].elements[8].elements; };
   const auto flags = [](const resp::Reply& spec) { return resp::describe(spec.elements[1]); };
   ASSERT_EQ(1U, specs(0).size());
@@ -56,6 +56,8 @@ TEST_F(CommandCommands, InfoTellsWhatIsDoneToEachKey) {
   EXPECT_EQ("1) OW\n2) update", flags(specs(1)[1]));
   ASSERT_EQ(1U, specs(2).size());
   EXPECT_EQ("1) OW\n2) update", flags(specs(2)[0]));
+  ASSERT_EQ(1U, specs(3).size());
+  EXPECT_EQ("1) RW\n2) access\n3) update\n4) variable_flags", flags(specs(3)[0])) << "it may have GET";
 }
 
 TEST_F(CommandCommands, DangerousOnesAreOfThatCategory) {

@@ -189,10 +189,16 @@ void reply_key_spec(Call& call, const KeyPositions& keys, const Words& flags) {
   reply_spec(call, "range", Numbers{{"lastkey", last}, {"keystep", keys.step}, {"limit", 0}});
 }
 
+// What may be done to the keys, whatever the call: SET may be told to read its key.
+KeyUse widest_key_use_of(const Command& command) {
+  if (command.name == "set") return {command.name, {"RW", "access", "update", "variable_flags"}};
+  return key_use_of(command);
+}
+
 // One for all keys; or, where something else is done to the second, one for each of the two.
 void reply_key_specs(Call& call, const Command& command) {
   const KeyPositions& keys = command.keys;
-  const KeyUse use = key_use_of(command);
+  const KeyUse use = widest_key_use_of(command);
   if (use.others.empty()) {
     call.reply.set(keys.first == 0 ? 0 : 1);
     if (keys.first != 0) reply_key_spec(call, keys, use.first);
