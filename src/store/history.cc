@@ -301,8 +301,11 @@ std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms) {
   return revision;
 }
 
-Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
-                           const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from) {
+namespace {
+
+// trim_some(), or an error if there is no room for so much.
+Result<uint64_t> trim_at_once(WriteTransaction* transaction, FamilyId id,
+                              const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from) {
   const std::string family = history_prefix(id);
   const auto cursor = transaction->engine()->cursor({family, prefix_end(family)});
   uint64_t trimmed = 0;
@@ -338,6 +341,20 @@ Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
   }
   from->clear();
   return trimmed;
+}
+
+}  // namespace
+
+Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
+                           const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from) {
+  const engine::Savepoint before = transaction->savepoint();
+  const std::string began_at = *from;
+  for (;; limit /= 2) {
+    Result<uint64_t> trimmed = trim_at_once(transaction, id, policy, limit, from);
+    if (trimmed.ok() || trimmed.status().code() != StatusCode::kTooLarge || limit == 1) return trimmed;
+    LAPSE_TRY(transaction->rollback_to(before));
+    *from = began_at;
+  }
 }
 
 Status forget_history(WriteTransaction* transaction, FamilyId id) {

@@ -59,8 +59,8 @@ Status for_each_revision(const engine::Reader& reader, FamilyId id, std::string_
 std::optional<Revision> as_seen_at(Revision revision, int64_t at_ms);
 
 // One step of purge_history(): trims the keys from `*from` on until `limit` revisions went, or kKeysVisited keys have
-// been looked at: where there is little to trim, the writer is to be let go as well. `*from` is where to go on; empty
-// when it is done. Without a policy everything goes.
+// been looked at: where there is little to trim, the writer is to be let go as well. Fewer, where there is no room for so
+// many. `*from` is where to go on; empty when it is done. Without a policy everything goes.
 inline constexpr uint64_t kKeysVisited = 1024;
 Result<uint64_t> trim_some(WriteTransaction* transaction, FamilyId id,
                            const std::optional<HistoryPolicy>& policy, uint64_t limit, std::string* from);

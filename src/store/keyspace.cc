@@ -396,7 +396,9 @@ Result<bool> Keyspace::persist(std::string_view key) {
 }
 
 Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
-  return internal::purge_family(scope_.get(), family_, scope_->state().now_ms(), options);
+  PurgeResult total;
+  LAPSE_TRY(internal::purge_family(scope_.get(), family_, scope_->state().now_ms(), options, &total));
+  return total;
 }
 
 // --------------------------------------------------------------------------------------------- history

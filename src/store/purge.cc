@@ -47,35 +47,39 @@ Result<uint64_t> purge_batch(Scope* scope, const std::shared_ptr<Family>& family
 
 }  // namespace
 
-Result<PurgeResult> purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t now_ms,
-                                 const PurgeOptions& options) {
+Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t now_ms,
+                    const PurgeOptions& options, PurgeResult* total) {
+  *total = {};
   if (options.budget.count() < 0)
     return Status(
         StatusCode::kInvalidArgument,
         "purge_expired(): a budget of " + std::to_string(options.budget.count()) + " ms is negative");
-  if (scope->state().clock_in_doubt()) return PurgeResult();  // and no writer is taken for it
+  if (scope->state().clock_in_doubt()) return {};  // and no writer is taken for it
   const Stopwatch stopwatch;
   const auto within_budget = [&] {
     return options.budget == kForever ||
            stopwatch.elapsed_us() / 1000 < static_cast<uint64_t>(options.budget.count());
   };
   const bool reclaims_all = options.limit == PurgeOptions().limit && scope->commits_each_write();
-  PurgeResult total;
   std::vector<Expiring> removed;
-  LAPSE_TRY(scope->run([&]() -> Status {
+  const Status status = scope->run([&]() -> Status {
     DueEntries due;
     for (bool more = true; more;) {
       LAPSE_TRY_ASSIGN(const uint64_t reclaimed,
-                       purge_batch(scope, family, now_ms, options.limit - total.removed, &due,
-                                   options.removed ? &removed : nullptr, &total));
+                       purge_batch(scope, family, now_ms, options.limit - total->removed, &due,
+                                   options.removed ? &removed : nullptr, total));
       if (scope->commits_each_write()) tell(options, family->name, &removed);
-      more = (total.more_due && total.removed < options.limit) || (reclaimed > 0 && reclaims_all);
+      more = (total->more_due && total->removed < options.limit) || (reclaimed > 0 && reclaims_all);
       more = more && within_budget();
     }
     return {};
-  }));
+  });
+  if (!status.ok()) {
+    if (!scope->commits_each_write()) *total = {};
+    return status;
+  }
   tell(options, family->name, &removed);
-  return total;
+  return {};
 }
 
 }  // namespace lapse::internal

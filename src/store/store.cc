@@ -88,7 +88,6 @@ Status change_catalog(internal::Scope* scope, Work work) {
 // Errors of a purge that keep no other family from its turn.
 bool is_of_one_family(const Status& status) {
   switch (status.code()) {
-    case StatusCode::kNotFound:
     case StatusCode::kTooLarge:
     case StatusCode::kCorrupt:
     case StatusCode::kUnsupported: return true;
@@ -438,18 +437,16 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
   LAPSE_TRY_ASSIGN(const auto families, by_next_deadline(scope_.get()));
   Status failure;
   for (const auto& family : families) {
-    Result<PurgeResult> purged = internal::purge_family(scope_.get(), family, now_ms, rest);
+    PurgeResult purged;
+    const Status status = internal::purge_family(scope_.get(), family, now_ms, rest, &purged);
+    total.removed += purged.removed;
+    total.more_due |= purged.more_due && status.ok();
+    rest.limit -= purged.removed;
     if (options.budget != kForever)
       rest.budget = std::max(milliseconds(0), options.budget - milliseconds(stopwatch.elapsed_us() / 1000));
-    if (purged.ok()) {
-      total.removed += purged->removed;
-      total.more_due |= purged->more_due;
-      rest.limit -= purged->removed;
-    } else if (!is_of_one_family(purged.status())) {
-      return purged.status();
-    } else if (failure.ok() && purged.status().code() != StatusCode::kNotFound) {  // it may have been dropped
-      failure = purged.status();
-    }
+    if (status.ok() || status.code() == StatusCode::kNotFound) continue;  // it has been dropped meanwhile
+    if (!is_of_one_family(status)) return status;
+    if (failure.ok()) failure = status;
   }
   LAPSE_TRY(failure);
   return total;

@@ -606,6 +606,18 @@ TEST_P(HistoryTest, PurgeHistoryFindsRoomWhateverTheSizeOfWhatStays) {
   EXPECT_OK(store().verify());
 }
 
+TEST_P(HistoryTest, PurgeHistoryTakesAsManyRevisionsATransactionAsItHasRoomFor) {
+  options_.max_transaction_bytes = 20'000;
+  Family past = this->past();
+  const std::string key(100, 'k');
+  for (int i = 0; i < 300; ++i) must(past.put(key, "value"));
+  must(store().set_family_options("past", {.history = HistoryPolicy{.keep_last = 1}}));
+  EXPECT_EQ(299u, must(past.purge_history()));
+  EXPECT_EQ(1u, must(past.history(key)).size());
+  EXPECT_OK(past.put(key, "other"));
+  EXPECT_OK(store().verify());
+}
+
 TEST_P(HistoryTest, PurgeHistoryFollowsANewPolicy) {
   Family past = this->past();
   for (int i = 1; i <= 5; ++i) put_at(past, i * 1'000, "key", std::to_string(i));

@@ -286,6 +286,14 @@ TEST_P(Purge, OfAllFamiliesWaitsForTheWriterOnce) {
   EXPECT_EQ(1, asked);
 }
 
+TEST_P(Purge, OfAllFamiliesCountsWhatWentOfOneThatIsDroppedMeanwhile) {
+  Family past = this->past();
+  for (int i = 0; i < 300; ++i) must(past.put(numbered(i), "value", 1s));
+  clock_.advance(1'000);
+  const auto drop = [&](const RemovedKey&) { (void)store().drop_family("past"); };
+  EXPECT_EQ(256u, must(store().purge_all_expired({.removed = drop})).removed);
+}
+
 TEST_P(Purge, OfAFamilyThatFailsKeepsOthersFromNothing) {
   Family past = this->past();
   must(past.put("large", std::string(30'000, 'v'), 1s));
