@@ -62,7 +62,7 @@ Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t
   };
   const bool reclaims_all = options.limit == PurgeOptions().limit && scope->commits_each_write();
   std::vector<Expiring> removed;
-  const Status status = scope->run([&]() -> Status {
+  Status status = scope->run([&]() -> Status {
     DueEntries due;
     for (bool more = true; more;) {
       LAPSE_TRY_ASSIGN(const uint64_t reclaimed,

@@ -112,8 +112,9 @@ Result<std::shared_ptr<internal::Family>> make_family(internal::Scope* scope, st
   LAPSE_TRY(change_catalog(scope, [&](WriteTransaction& transaction) -> Status {
     auto made = internal::create_family(&transaction, name, options);
     *is_there = made.status().code() == StatusCode::kBusy;
-    if (made.ok()) family = *std::move(made);
-    return made.status();
+    if (!made.ok()) return made.status();
+    family = *std::move(made);
+    return {};
   }));
   return family;
 }

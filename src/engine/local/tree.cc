@@ -233,7 +233,7 @@ Result<std::optional<std::string_view>> Generation::Search::get_row() {
 
 Result<std::optional<std::string_view>> Generation::Search::get(bool verify_checksum) {
   while (true) {
-    const Result<std::optional<std::string_view>> row = get_row();
+    Result<std::optional<std::string_view>> row = get_row();
     if (!row.ok()) return generation_->with_path(row.status());
     if (!row->has_value()) return row;
     if (!path_.at_fork()) {
