@@ -237,7 +237,8 @@ std::vector<WriteBuffer::Place> WriteBuffer::take_unlinked() const {
     for (Entry* entry = first; entry != nullptr; entry = entry->next_unlinked) {
       // Mostly they lie one behind the other, and are of about the same size.
       const auto next = reinterpret_cast<uintptr_t>(entry->next_unlinked);
-      lapse::prefetch(reinterpret_cast<const void*>(next + 8 * (next - reinterpret_cast<uintptr_t>(entry))), 64);
+      lapse::prefetch(reinterpret_cast<const void*>(next + 8 * (next - reinterpret_cast<uintptr_t>(entry))),
+                      64);
       places.push_back({Prefix::of(entry->key()), entry});
     }
   } catch (const std::bad_alloc&) {
