@@ -25,7 +25,7 @@ enum class StatusCode {
   kBusy,             // someone else holds it: wait and try again
   kConflict,         // another transaction came first: run this one again
   kTooLarge,         // over a documented limit: split it
-  kNoSpace,          // the disk is full: make room and try again; nothing was changed
+  kNoSpace,          // the disk, a quota or a file is full: make room and try again; nothing was changed
   kIoError,          // the operating system refused: the message says what it said
   kCorrupt,          // bytes on disk are not what was written: restore, or open with salvage
   kReadOnly,         // opened without the right to write: open for writing

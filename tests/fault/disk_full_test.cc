@@ -2,9 +2,12 @@
 // on, drains wait, nothing dies of a signal, and everything works once there is room.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -186,6 +189,46 @@ TEST_P(DiskFull, OpeningAStoreThatWasKilledIsAnErrorAndNoSignal) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, DiskFull, testing::ValuesIn(kEveryJournalIo),
                          [](const auto& mode) { return name_of(mode.param); });
+
+// No file may grow beyond so many bytes: a write that would go further is cut short.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// Wherever a write of several pages meets it.
+TEST(FileSizeLimitTest, IsAFullDiskToTheTreeToo) {
+  for (const uint64_t bytes_left : {1'000, 10'000, 30'000, 50'000, 70'000}) {
+    SCOPED_TRACE(bytes_left);
+    const ScratchDir dir;
+    StoreDriver driver(dir.file(kStoreName), test_seed());
+    LocalOptions small;
+    small.buffer_bytes = 32 << 10;
+    ASSERT_TRUE(driver.open(small).ok());
+    for (int i = 0; i < 300; ++i) ASSERT_TRUE(driver.commit(growing_commit(driver.random(), 1000)).ok());
+    ASSERT_TRUE(driver.engine().checkpoint().ok());
+    {
+      const FileSizeLimit limit(std::filesystem::file_size(dir.file(kStoreName)) + bytes_left);
+      const Status full = commit_until_full(driver, 1000, 2000);
+      EXPECT_TRUE(full.ok()) << full.to_string();
+      EXPECT_EQ(StatusCode::kNoSpace, driver.engine().stats().background_error.code());
+      EXPECT_EQ(StatusCode::kNoSpace, driver.engine().checkpoint().code());
+    }
+    const Status after = goes_on(driver, small);
+    EXPECT_TRUE(after.ok()) << after.to_string();
+  }
+}
 
 struct Errors {
   std::atomic<uint64_t> no_space{0};

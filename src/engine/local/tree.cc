@@ -2,6 +2,7 @@
 
 #include <lmdb.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -40,9 +41,18 @@ bool disk_is_full(const std::string& path) {
          uint64_t{info.f_bavail} * info.f_frsize < kNearlyFullBytes;
 }
 
-// LMDB answers EIO for a write cut short by a full disk.
+// By the process's limit on the size of files.
+bool file_is_full(const std::string& path) {
+  struct stat info {};
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         ::stat(path.c_str(), &info) == 0 &&
+         static_cast<uint64_t>(info.st_size) + kNearlyFullBytes > limit.rlim_cur;
+}
+
+// LMDB answers EIO for a write cut short because there was no room.
 Status lmdb_status(const std::string& path, std::string_view what, int code) {
-  if (code == EIO && disk_is_full(path)) code = ENOSPC;
+  if (code == EIO && (disk_is_full(path) || file_is_full(path))) code = ENOSPC;
   if (code > 0) return os_error(path, what, code);
   const std::string message = path + ": " + std::string(what) + ": " + mdb_strerror(code);
   switch (code) {
