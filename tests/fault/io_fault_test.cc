@@ -37,7 +37,6 @@ constexpr uint64_t kFromThenOn = ~uint64_t{0};
 constexpr FaultKind kFaultKinds[] = {
     {"EIO", kAnyCall, EIO, FaultEffect::kNothingDone, 1},
     {"ENOSPC", kAnyCall, ENOSPC, FaultEffect::kNothingDone, 1},
-    {"EIO of writes that are done", kWriteCall, EIO, FaultEffect::kDoneAndFails, 1},
     {"EINTR", kAnyCall, EINTR, FaultEffect::kNothingDone, 1},
     {"short write", kWriteCall, 0, FaultEffect::kShortWrite, 1},
     {"sync lost", kSyncCall | kSyncedWriteCall, EIO, FaultEffect::kSyncLost, 1},

@@ -80,13 +80,25 @@ TEST_P(FailedAppend, ForLackOfSpaceLosesThatCommitOnly) {
   expect_to_go_on();
 }
 
-TEST_P(FailedAppend, ThatHadBegunLosesThatCommitOnly) {
-  EXPECT_EQ(
-      StatusCode::kIoError,
-      commit_with(
-          {.calls = kWriteCall, .name_part = "-journal", .error = EIO, .effect = FaultEffect::kDoneAndFails})
-          .code());
+Fault of_a_write_that_is_done() {
+  return {.calls = kWriteCall, .name_part = "-journal", .error = EIO, .effect = FaultEffect::kDoneAndFails};
+}
+
+TEST_P(FailedAppend, ThatWasDoneLosesThatCommitOnly) {
+  EXPECT_EQ(StatusCode::kIoError, commit_with(of_a_write_that_is_done()).code());
   expect_to_go_on();
+}
+
+// All of the record may be on disk, and the next commit in another file: it must be gone for good when its failure is told.
+TEST_P(FailedAppend, ThatWasDoneIsTakenBackForGoodBeforeItIsTold) {
+  EXPECT_EQ(StatusCode::kIoError, commit_with(of_a_write_that_is_done()).code());
+  const std::vector<IoEvent> events = watch_.take().events;
+  const auto last_write = std::find_if(
+      events.rbegin(), events.rend(), [](const IoEvent& event) { return event.kind == IoEventKind::kWrite; });
+  ASSERT_NE(events.rend(), last_write);
+  EXPECT_EQ(std::string(last_write->bytes.size(), '\0'), last_write->bytes);
+  EXPECT_EQ(IoEventKind::kSynced, events.back().kind);
+  EXPECT_EQ(last_write->file, events.back().file);
 }
 
 TEST_P(FailedAppend, ThatCannotBeTakenBackStopsWrites) {

@@ -79,7 +79,6 @@ class Journal::JournalFile {
     header_ = header;
     end_.store(kJournalRecordsOffset, std::memory_order_release);
     writeback_from_.store(0, std::memory_order_relaxed);
-    was_taken_back_ = false;
     return {};
   }
 
@@ -100,15 +99,13 @@ class Journal::JournalFile {
     return {};
   }
 
-  // Undoes a write() of a record, of which `put` bytes were taken before it failed with `error`: part of it, or even all of it,
-  // may be in the file, and must not come back after a crash. False: that cannot be done.
+  // Undoes a write() of a record that failed: part of it, or even all of it, may be in the file, and must not come back after a
+  // crash. False: that cannot be done. To be synced.
   // On a full disk the mapping, where there is one, has its blocks. But where writes fail for other reasons a store could
   // be answered with a signal.
-  bool take_back(size_t put, StatusCode error) {
-    if (put == 0 && error == StatusCode::kNoSpace) return true;  // refused as a whole
+  bool take_back() {
     static constexpr char kZeros[kRecordHeaderBytes] = {};
     constexpr std::string_view kNothing(kZeros, sizeof kZeros);
-    was_taken_back_ = true;
     Status status;
     if (!has_memory_for([&] { status = file_.write(end(), kNothing); })) return false;
     if (status.code() == StatusCode::kNoSpace && mapped_io_) {
@@ -117,7 +114,6 @@ class Journal::JournalFile {
     }
     return status.ok();
   }
-  bool was_taken_back() const { return was_taken_back_; }
 
   void advance(size_t record_size) {
     const uint64_t end = end_.load(std::memory_order_relaxed) + record_size;
@@ -162,7 +158,6 @@ class Journal::JournalFile {
   const size_t write_from_bytes_;
   Mapping mapping_;
   bool mapped_io_ = false;
-  bool was_taken_back_ = false;  // what a failed append left: not for good before a sync
   uint64_t bytes_ = 0;
   JournalHeader header_;
   std::atomic<uint64_t> end_{kJournalRecordsOffset};
@@ -252,7 +247,9 @@ Status Journal::append(std::string* record, uint64_t sequence) {
   Status status;
   const bool has_memory = has_memory_for([&] { status = file.store(file.end(), *record, &put); });
   if (!has_memory || !status.ok()) {
-    const bool is_undone = file.take_back(put, status.code());
+    const bool is_refused = put == 0 && status.code() == StatusCode::kNoSpace;  // as a whole
+    // Synced, or the record could come back in the place of the next one, which may be in another file.
+    const bool is_undone = is_refused || (file.take_back() && sync_for_good(file));
     if (!is_undone) {
       std::lock_guard lock(sync_mutex_);
       fail(status);
@@ -285,7 +282,7 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
   test_hooks::crash_point("journal-rotate-begin");
   if (Status status = wait_synced(appended_.load(std::memory_order_relaxed)); !status.ok())
     return put_back(std::move(status));
-  if (Status status = sync_leftovers(); !status.ok()) return put_back(std::move(status));
+  if (Status status = sync_without_records(); !status.ok()) return put_back(std::move(status));
   test_hooks::crash_point("journal-rotate-synced");
   const JournalHeader header{.store_id = store_id_,
                              .salt = random_u64(),
@@ -304,12 +301,10 @@ Status Journal::rotate(size_t record_size, uint64_t sequence) {
   return {};
 }
 
-// What no commit has asked for a sync of. A file whose first append failed has been begun, and its number must not be missing
-// when the files behind it are found; and what was taken back must not be found.
-Status Journal::sync_leftovers() {
-  if (current_ == nullptr) return {};
-  const bool is_synced = sealed_ || current_->has_records();
-  if (is_synced && !current_->was_taken_back()) return {};
+// A file whose first append failed has been begun, and no commit has asked for a sync of it. Its number must not be missing
+// when the files behind it are found.
+Status Journal::sync_without_records() {
+  if (sealed_ || current_->has_records()) return {};
   return sync_for_good(*current_) ? Status() : failure();
 }
 

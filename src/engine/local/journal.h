@@ -86,7 +86,7 @@ class Journal {
   class JournalFile;
 
   Status rotate(size_t record_size, uint64_t sequence);
-  Status sync_leftovers();
+  Status sync_without_records();
   Result<std::shared_ptr<JournalFile>> find_or_make_file(size_t record_size);
   std::shared_ptr<JournalFile> take_spare(uint64_t at_least_bytes);
   Result<std::shared_ptr<JournalFile>> make_file(uint64_t bytes);
