@@ -54,7 +54,7 @@ class PageTree {
   // The same in two steps, for who can do something else while the leaf comes from memory.
   struct Way {
     uint64_t number = 0;    // of the page it ends at: the leaf, or one that is damaged
-    bool is_sound = false;  // not if the tree is empty
+    bool is_sound = false;  // whether no damage was met on it
   };
   Way way_to(std::string_view key) const;
   Result<std::optional<std::string_view>> get(std::string_view key, Way way) const;
