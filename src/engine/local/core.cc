@@ -141,9 +141,9 @@ Status Core::stopped() const {
 }
 
 std::shared_ptr<WriteBuffer> Core::new_buffer(const LocalOptions& options, bool iterated) {
-  const auto linker = options.background_drain && !options.read_only ? WriteBuffer::Linker::kThread
-                                                                     : WriteBuffer::Linker::kWriter;
-  return std::make_shared<WriteBuffer>(options.buffer_bytes, linker, iterated);
+  const auto ordered_by = options.background_drain && !options.read_only ? WriteBuffer::OrderedBy::kThread
+                                                                         : WriteBuffer::OrderedBy::kWriter;
+  return std::make_shared<WriteBuffer>(options.buffer_bytes, ordered_by, iterated);
 }
 
 Result<uint64_t> Core::append_commit(Patience patience) {
@@ -359,7 +359,9 @@ Status Core::mark_drain() {
     return meta;
   }));
   test_hooks::crash_point("drain-marked");
-  drain_.next = WriteBuffer::Iterator(view()->frozen.get(), drain_.target);
+  const WriteBuffer* frozen = view()->frozen.get();
+  frozen->order_in_one();
+  drain_.next = WriteBuffer::Iterator(frozen, drain_.target);
   drain_.next.first();
   drain_.stage = Drain::Stage::kRows;
   return {};
@@ -412,6 +414,7 @@ Status Core::finish_drain() {
   LAPSE_TRY(tree_->sync());
   publish({view()->active, nullptr, tree_->current()});
   test_hooks::crash_point("drain-last-slice");
+  drain_.next = {};  // or it would keep the order of a buffer that is gone
   has_frozen_.store(false, std::memory_order_release);
   drained_.store(drain_.target, std::memory_order_release);
   drains_.fetch_add(1, std::memory_order_relaxed);
@@ -497,7 +500,7 @@ void Core::background_loop() {
                           options_.sync_interval_ms);  // an error is the journal's for good
     };
     const auto keep_up = [&] {
-      view()->active->link_if_many();
+      view()->active->order_if_many();
       sync();
     };
     // Without memory, it is tried again at the next tick.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,10 +81,10 @@ TEST_P(WriteBufferTest, IteratorSkipsKeysThatAreTooNewBothWays) {
 
 TEST_P(WriteBufferTest, MatchesAMapUnderRandomInserts) {
   std::map<std::string, std::string> model;
-  FastRandom random(7);
+  std::mt19937_64 random(7);
   for (uint64_t sequence = 1; sequence <= 20000; ++sequence) {
-    const std::string key = std::to_string(random.next() % 5000);
-    const std::string value = std::to_string(random.next());
+    const std::string key = std::to_string(random() % 5000);
+    const std::string value = std::to_string(random());
     buffer_.insert(key, sequence, value);
     model[key] = value;
   }
@@ -117,7 +118,7 @@ TEST_P(WriteBufferTest, EachNewIteratorSeesTheKeysInsertedSinceTheLast) {
   EXPECT_TRUE(at.version().erased);
 }
 
-TEST_P(WriteBufferTest, IteratorSeesTheVersionsOfAKeyWrittenAgainBeforeItWasLinked) {
+TEST_P(WriteBufferTest, IteratorSeesTheVersionsOfAKeyWrittenAgainBeforeItWasInOrder) {
   buffer_.insert("key", 1, "first");
   buffer_.insert("key", 2, std::nullopt);
   buffer_.insert("key", 3, "third");
@@ -133,7 +134,7 @@ TEST_P(WriteBufferTest, IteratorSeesTheVersionsOfAKeyWrittenAgainBeforeItWasLink
   EXPECT_EQ(keys_at(buffer_, 0), std::vector<std::string>{});
 }
 
-TEST_P(WriteBufferTest, IteratorStaysRightWhileOthersLinkAroundIt) {
+TEST_P(WriteBufferTest, IteratorStaysRightWhileOthersOrderAroundIt) {
   for (uint64_t i = 0; i < 100; ++i) buffer_.insert(std::to_string(1000 + 10 * i), i + 1, "old");
   WriteBuffer::Iterator old(&buffer_, 100);
   old.first();
@@ -150,8 +151,8 @@ TEST_P(WriteBufferTest, IteratorStaysRightWhileOthersLinkAroundIt) {
   EXPECT_EQ(old.key(), "1990");
 }
 
-// More than the writer leaves unlinked; and order that comes from the keys alone, beyond their first bytes.
-TEST_P(WriteBufferTest, ManyKeysAreLinkedInOrderWhicheverWayTheyCame) {
+// More than the writer leaves in no order; and order that comes from the keys alone, beyond their first bytes.
+TEST_P(WriteBufferTest, ManyKeysAreInOrderWhicheverWayTheyCame) {
   constexpr uint64_t kKeys = 50021;
   const auto key_of = [](uint64_t i) { return "prefix:" + std::to_string(100000 + i); };
   for (uint64_t i = 0; i < kKeys; ++i) buffer_.insert(key_of(i * 7919 % kKeys), i + 1, "v");
@@ -168,10 +169,10 @@ TEST_P(WriteBufferTest, ManyKeysAreLinkedInOrderWhicheverWayTheyCame) {
 // Where nobody iterates, order is left until many have come; and whoever comes then finds it.
 TEST(WriteBufferOrderTest, IsCompleteWheneverItIsAskedForTheFirstTime) {
   for (const uint64_t keys : {1'000U, 100'000U, 300'000U}) {
-    WriteBuffer buffer(1 << 20, WriteBuffer::Linker::kThread, /*iterated=*/false);
+    WriteBuffer buffer(1 << 20, WriteBuffer::OrderedBy::kThread, /*iterated=*/false);
     for (uint64_t i = 0; i < keys; ++i) {
       buffer.insert(std::to_string(i * 7919 % keys), i + 1, "v");
-      if (i % 1000 == 0) buffer.link_if_many();
+      if (i % 1000 == 0) buffer.order_if_many();
     }
     EXPECT_FALSE(buffer.was_iterated());
     const std::vector<std::string> found = keys_at(buffer, kAll);
@@ -203,7 +204,7 @@ TEST(WriteBufferPrivateTest, FindsAndVisitsEveryKeyHoweverManyThereAre) {
       const std::string key = "key" + std::to_string(i * 7919 % keys);
       buffer.insert(key, i, std::to_string(i));
       expected[key] = std::to_string(i);
-      if (i == keys / 2) keys_at(buffer, kAll);  // links what is there
+      if (i == keys / 2) keys_at(buffer, kAll);  // brings what is there into order
     }
     std::map<std::string, std::string> visited;
     buffer.for_each([&](std::string_view key, const WriteBuffer::Version& version) {
@@ -237,11 +238,11 @@ TEST(WriteBufferThreadTest, ReadersSeeEverythingUpToThePublishedSequence) {
   std::atomic<bool> failed{false};
   for (uint64_t seed = 1; seed <= 2; ++seed) {
     readers.emplace_back([&, seed] {
-      FastRandom random(seed);
+      std::mt19937_64 random(seed);
       while (published.load(std::memory_order_acquire) < kLast && !failed) {
         const uint64_t sequence = published.load(std::memory_order_acquire);
         if (sequence == 0) continue;
-        const uint64_t wanted = 1 + random.next() % sequence;
+        const uint64_t wanted = 1 + random() % sequence;
         if (value_at(buffer, key_of(wanted), sequence) != std::to_string(wanted)) failed = true;
         WriteBuffer::Iterator at(&buffer, sequence);
         at.seek(key_of(wanted));
@@ -257,10 +258,10 @@ TEST(WriteBufferThreadTest, ReadersSeeEverythingUpToThePublishedSequence) {
   EXPECT_FALSE(failed);
 }
 
-// Readers, the writer and a thread that is there for it link at the same time, and each reader finds all that its sequence
+// Readers, the writer and a thread that is there for it bring keys into order at the same time, and each reader finds all that its sequence
 // covers.
-TEST(WriteBufferThreadTest, IteratorsAreCompleteWhoeverLinks) {
-  WriteBuffer buffer(1 << 20, WriteBuffer::Linker::kThread);
+TEST(WriteBufferThreadTest, IteratorsAreCompleteWhoeverOrders) {
+  WriteBuffer buffer(1 << 20, WriteBuffer::OrderedBy::kThread);
   std::atomic<uint64_t> published{0};
   constexpr uint64_t kLast = 100000;
   const auto key_of = [](uint64_t i) { return std::to_string(i * 7919 % 1000003); };
@@ -277,7 +278,7 @@ TEST(WriteBufferThreadTest, IteratorsAreCompleteWhoeverLinks) {
     });
   }
   readers.emplace_back([&] {
-    while (published.load() < kLast) buffer.link_if_many();
+    while (published.load() < kLast) buffer.order_if_many();
   });
   for (uint64_t sequence = 1; sequence <= kLast; ++sequence) {
     buffer.insert(key_of(sequence), sequence, "value");
