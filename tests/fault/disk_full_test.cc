@@ -14,6 +14,7 @@
 
 #include "base/try.h"
 #include "ended_store.h"
+#include "engine/memory/memory_engine.h"
 #include "fault_env.h"
 #include "jobs.h"
 #include "small_disk.h"
@@ -227,6 +228,38 @@ TEST(FileSizeLimitTest, IsAFullDiskToTheTreeToo) {
     }
     const Status after = goes_on(driver, small);
     EXPECT_TRUE(after.ok()) << after.to_string();
+  }
+}
+
+// Its file has no name any more that could be asked about, and there is nothing to reopen.
+TEST(MemoryOnAFullDisk, ServesOnAndWritesAgainOnceThereIsRoom) {
+  LAPSE_NEED_SMALL_DISK();
+  for (const uint64_t left : {0, 10'000, 30'000, 70'000}) {
+    SCOPED_TRACE(left);
+    run(4 << 20, [&](const SmallDisk& disk) -> Status {
+      ::setenv("TMPDIR", disk.path().c_str(), 1);  // NOLINT(concurrency-mt-unsafe): the only thread
+      ManualClock clock(1000);
+      LAPSE_TRY_ASSIGN(const auto engine, engine::open_memory({.buffer_bytes = 32 << 10, .clock = &clock}));
+      Random random(1);
+      int next = 0;
+      const auto put = [&]() -> Status {
+        LAPSE_TRY_ASSIGN(const auto transaction, engine->begin(engine::kForever));
+        LAPSE_TRY(transaction->put("key" + std::to_string(next++), random.bytes(1000)));
+        return transaction->commit().status();
+      };
+      for (int i = 0; i < 100; ++i) LAPSE_TRY(put());
+      disk.fill(left);
+      Status status;
+      for (int i = 0; i < 2000 && status.ok(); ++i) status = put();
+      if (status.code() != StatusCode::kNoSpace) return wrong("not kNoSpace: " + status.to_string());
+      LAPSE_TRY_ASSIGN(const auto snapshot, engine->snapshot());
+      LAPSE_TRY_ASSIGN(const auto value, snapshot->get("key0"));
+      if (!value) return wrong("it serves no more");
+      disk.make_room();
+      clock.advance(10'000);
+      LAPSE_TRY(put());
+      return engine->checkpoint();
+    });
   }
 }
 

@@ -35,24 +35,7 @@ MDB_val to_val(std::string_view bytes) {
 }
 std::string_view to_view(const MDB_val& val) { return {static_cast<const char*>(val.mv_data), val.mv_size}; }
 
-bool disk_is_full(const std::string& path) {
-  struct statvfs info {};
-  return ::statvfs(directory_of(path).c_str(), &info) == 0 &&
-         uint64_t{info.f_bavail} * info.f_frsize < kNearlyFullBytes;
-}
-
-// By the process's limit on the size of files.
-bool file_is_full(const std::string& path) {
-  struct stat info {};
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         ::stat(path.c_str(), &info) == 0 &&
-         static_cast<uint64_t>(info.st_size) + kNearlyFullBytes > limit.rlim_cur;
-}
-
-// LMDB answers EIO for a write cut short because there was no room.
 Status lmdb_status(const std::string& path, std::string_view what, int code) {
-  if (code == EIO && (disk_is_full(path) || file_is_full(path))) code = ENOSPC;
   if (code > 0) return os_error(path, what, code);
   const std::string message = path + ": " + std::string(what) + ": " + mdb_strerror(code);
   switch (code) {
@@ -148,6 +131,7 @@ class TreeEnvironment {
     mdb_env_set_mapsize(environment_, map_bytes);
     if (int code = mdb_env_open(environment_, path_.c_str(), flags | MDB_NOSUBDIR | MDB_NOTLS, 0644))
       return error("cannot open", code);
+    opened_ = true;
     return {};
   }
 
@@ -191,9 +175,23 @@ class TreeEnvironment {
     return borrowed.file.sync();
   }
 
-  Status error(std::string_view what, int code) const { return lmdb_status(path_, what, code); }
+  // LMDB answers EIO for a write cut short because there was no room.
+  Status error(std::string_view what, int code) const {
+    return lmdb_status(path_, what, code == EIO && has_no_room() ? ENOSPC : code);
+  }
 
  private:
+  // On the disk, or by the process's limit on the size of files. The file may have no name any more.
+  bool has_no_room() const {
+    struct statvfs disk {};
+    const int disk_known = opened_ ? ::fstatvfs(fd(), &disk) : ::statvfs(directory_of(path_).c_str(), &disk);
+    if (disk_known == 0 && uint64_t{disk.f_bavail} * disk.f_frsize < kNearlyFullBytes) return true;
+    struct stat file {};
+    rlimit limit{};
+    const int file_known = opened_ ? ::fstat(fd(), &file) : ::stat(path_.c_str(), &file);
+    return file_known == 0 && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           static_cast<uint64_t>(file.st_size) + kNearlyFullBytes > limit.rlim_cur;
+  }
   int fd() const {
     int fd = -1;
     mdb_env_get_fd(environment_, &fd);
@@ -203,6 +201,7 @@ class TreeEnvironment {
   const std::string path_;
   const uint64_t opened_in_ = fork_generation();
   MDB_env* environment_ = nullptr;
+  bool opened_ = false;
   size_t map_bytes_ = 0;
   std::shared_ptr<const Map> map_;
 };
@@ -438,9 +437,9 @@ Status TreeCursor::load() {
 
 // ----------------------------------------------------------------------------------------- TreeBatch
 
-TreeBatch::TreeBatch(const std::string& path, MDB_cursor* cursor, std::optional<PathChecker> checker,
-                     const StoreMeta& meta)
-    : path_(path),
+TreeBatch::TreeBatch(const TreeEnvironment* environment, MDB_cursor* cursor,
+                     std::optional<PathChecker> checker, const StoreMeta& meta)
+    : environment_(environment),
       cursor_(cursor),
       checker_(std::move(checker)),
       rows_(meta.rows),
@@ -455,7 +454,7 @@ void TreeBatch::tally(StoreMeta* meta) const {
 
 Status TreeBatch::lmdb_error(int code, std::string_view what) {
   if (code == MDB_MAP_FULL) map_full_ = true;
-  return lmdb_status(path_, what, code);
+  return environment_->error(what, code);
 }
 
 // Before LMDB touches the pages around a row, they are checked: its own code would believe anything.
@@ -474,7 +473,7 @@ Status TreeBatch::put_row(std::string_view row_key, std::string_view value, unsi
   int code = mdb_cursor_put(cursor_, &key, &row, MDB_NOOVERWRITE | MDB_RESERVE | flags);
   if (code == MDB_KEYEXIST) {
     if (row.mv_size < kRowChecksumBytes)
-      return {StatusCode::kCorrupt, path_ + ": an entry is too short for its checksum"};
+      return {StatusCode::kCorrupt, environment_->path() + ": an entry is too short for its checksum"};
     row_sum_ -= load_le<uint64_t>(row.mv_data);
     --rows_;
     row = {kRowChecksumBytes + value.size(), nullptr};
@@ -498,7 +497,7 @@ Status TreeBatch::erase_row(std::string_view row_key, bool* erased) {
   *erased = code == 0;
   if (code == MDB_NOTFOUND) return {};
   if (code == 0 && row.mv_size < kRowChecksumBytes)
-    return {StatusCode::kCorrupt, path_ + ": an entry is too short for its checksum"};
+    return {StatusCode::kCorrupt, environment_->path() + ": an entry is too short for its checksum"};
   if (code == 0) {
     row_sum_ -= load_le<uint64_t>(row.mv_data);
     --rows_;
@@ -671,7 +670,7 @@ Status Tree::fill_new_file(const std::string& path, StoreMeta* meta, const FillS
       LAPSE_TRY(environment.resize_map(2 * environment.map_bytes()));
     WriteTransaction transaction(&environment);
     LAPSE_TRY(transaction.begin());
-    TreeBatch batch(path, transaction.cursor(), std::nullopt, *meta);
+    TreeBatch batch(&environment, transaction.cursor(), std::nullopt, *meta);
     more = false;
     if (fill) {
       LAPSE_TRY_ASSIGN(more, fill(&batch));
@@ -777,7 +776,7 @@ Status Tree::try_write(const Fill& fill, bool* map_full) {
   LAPSE_TRY_ASSIGN(const FreePages free, current_->check_free_list());
   WriteTransaction transaction(environment_.get());
   LAPSE_TRY(transaction.begin());
-  TreeBatch batch(path_, transaction.cursor(), PathChecker(&current_->pages(), &free.pages),
+  TreeBatch batch(environment_.get(), transaction.cursor(), PathChecker(&current_->pages(), &free.pages),
                   current_->meta());
   Result<StoreMeta> meta = fill(&batch);
   Status status = meta.status();

@@ -152,7 +152,7 @@ class TreeBatch {
 
  private:
   friend class Tree;
-  TreeBatch(const std::string& path, MDB_cursor* cursor, std::optional<PathChecker> checker,
+  TreeBatch(const TreeEnvironment* environment, MDB_cursor* cursor, std::optional<PathChecker> checker,
             const StoreMeta& meta);
 
   void tally(StoreMeta* meta) const;
@@ -165,7 +165,7 @@ class TreeBatch {
   Status check_erase(std::string_view row_key);
   Status lmdb_error(int code, std::string_view what);
 
-  const std::string& path_;
+  const TreeEnvironment* environment_;
   MDB_cursor* cursor_;
   std::optional<PathChecker> checker_;
   uint64_t rows_;
@@ -185,7 +185,8 @@ class Tree {
   using FillSome = std::function<Result<bool>(TreeBatch* batch)>;
 
   // Creates a tree at `path`, which must not exist, under the name <path>-new until it is whole; without `fill`, an empty
-  // one. When this returns, it survives a power cut. On error no file is left. kBusy: somebody else is making it.
+  // one. When this returns, it survives a power cut. On error no file is left, but where all that failed is to sync its
+  // name: then it is whole, and may be there. kBusy: somebody else is making it.
   static Status create(const std::string& path, StoreMeta meta, const FillSome& fill);
 
   // kInvalidArgument if there is anything at `path`.
@@ -204,9 +205,9 @@ class Tree {
   const std::shared_ptr<const Generation>& current() const { return current_; }
 
   // One LMDB commit. A power cut may undo it, and what was committed after it, but nothing before, until
-  // sync() returns. kNoSpace: nothing happened, and it may be tried again. After any other error the tree may
-  // only be read. Of a sync that failed for lack of space, within a commit, it is known what it can have lost: that is
-  // written again first.
+  // sync() returns. kNoSpace: nothing happened, or it did and cannot be shown yet; either way it may be tried again.
+  // After any other error the tree may only be read. Of a sync that failed for lack of space, within a commit, it is known
+  // what it can have lost: that is written again first.
   Status write(const Fill& fill);
   // An error is final.
   Status sync();
