@@ -1,6 +1,7 @@
 #include "engine/local/owner_lock.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -8,12 +9,20 @@
 
 namespace lapse::engine {
 
+namespace {
+
+bool may_create_in(const std::string& directory) { return ::access(directory.c_str(), W_OK | X_OK) == 0; }
+
+}  // namespace
+
 Result<OwnerLock> OwnerLock::acquire(const std::string& path, Kind kind) {
   OwnerLock lock;
   const std::string name = path + "-owner";
   Result<File> file = File::open(name, kind == Kind::kWriter ? File::Mode::kCreate : File::Mode::kRead);
-  if (!file.ok() && kind == Kind::kReader) file = File::open(name, File::Mode::kCreate);
-  if (!file.ok() && kind == Kind::kReader) return lock;
+  if (file.status().code() == StatusCode::kNotFound) {  // and this is a reader
+    file = File::open(name, File::Mode::kCreate);
+    if (!file.ok() && !may_create_in(directory_of(name))) return lock;
+  }
   if (!file.ok()) return file.status();
   lock.file_ = std::move(*file);
 

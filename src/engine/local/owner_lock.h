@@ -17,8 +17,8 @@ class OwnerLock {
  public:
   enum class Kind { kReader, kWriter };
 
-  // kBusy, with the holder's pid, if another process has it. A reader in a directory that cannot be written
-  // to does without: there is nobody to keep out.
+  // kBusy, with the holder's pid, if another process has it. A reader that finds no lock file, in a directory where it may
+  // not make one, does without: who may, and writes, does not know of it.
   static Result<OwnerLock> acquire(const std::string& path, Kind kind);
 
  private:
