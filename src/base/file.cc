@@ -14,6 +14,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/test_hooks.h"
 #include "base/try.h"
@@ -212,6 +213,12 @@ bool writes_in_place(const File& file) {
   }
 }
 
+bool may_share_blocks(const File& file) {
+  struct statfs info {};
+  return ::fstatfs(file.fd(), &info) != 0 ||
+         (static_cast<uint64_t>(info.f_type) & 0xffffffffU) == XFS_SUPER_MAGIC;
+}
+
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -233,15 +240,23 @@ Status sync_directory_of(const std::string& path) {
 
 Result<std::vector<std::string>> list_siblings(const std::string& path, std::string_view prefix) {
   const std::string directory = directory_of(path);
-  DIR* open_directory = ::opendir(directory.c_str());
-  if (open_directory == nullptr) return os_error(directory, "cannot list", errno);
+  const std::unique_ptr<DIR, int (*)(DIR*)> open_directory(::opendir(directory.c_str()), ::closedir);
+  if (!open_directory) return os_error(directory, "cannot list", errno);
   std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(open_directory)) {  // NOLINT(concurrency-mt-unsafe)
+  while (true) {
+    errno = 0;                                              // which alone tells an error from the end
+    const dirent* entry = ::readdir(open_directory.get());  // NOLINT(concurrency-mt-unsafe)
+    if (entry == nullptr && errno != 0) return os_error(directory, "cannot list", errno);
+    if (entry == nullptr) break;
     if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
   }
-  ::closedir(open_directory);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool may_exist(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 || errno != ENOENT;
 }
 
 Status remove_file(const std::string& path) {

@@ -92,12 +92,15 @@ class Mapping {
 // True where a file's reserved blocks are the ones that are written to. On copy-on-write file systems
 // they are not: there a store into a mapping can run out of space, which is a SIGBUS.
 bool writes_in_place(const File& file);
+// True where that does not hold of a file that was copied: its blocks may still be those of the other, too.
+bool may_share_blocks(const File& file);
 
 // Makes the directory entries of the directory that holds `path` durable.
 Status sync_directory_of(const std::string& path);
 std::string directory_of(const std::string& path);
 // Names, not paths, of what starts with `prefix` in the directory of `path`.
 Result<std::vector<std::string>> list_siblings(const std::string& path, std::string_view prefix);
+bool may_exist(const std::string& path);
 Status remove_file(const std::string& path);  // no error if absent
 Status rename_file(const std::string& from, const std::string& to);
 // All symbolic links resolved, also where the last part does not exist yet.

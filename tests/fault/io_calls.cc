@@ -1,5 +1,6 @@
 // The system calls that this binary defines in place of the C library's.
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -68,6 +70,28 @@ int hooked_open(int at, const char* path, int flags, RealOpen real_open) {
   }
   w.open_files[fd] = std::move(opened);
   return fd;
+}
+
+// The directory itself has the empty name, whoever opened it.
+bool lists_the_watched_directory(DIR* directory, const Watcher& w) {
+  const std::string path = "/proc/self/fd/" + std::to_string(dirfd(directory));
+  char target[PATH_MAX];
+  const ssize_t length = readlink(path.c_str(), target, sizeof target - 1);
+  if (length < 0) return false;
+  target[length] = '\0';
+  return w.watched_name(AT_FDCWD, target) == "";
+}
+
+template <typename RealRead>
+dirent* hooked_readdir(DIR* directory, RealRead real_read) {
+  if (!watching()) return real_read();
+  Watcher& w = watcher();
+  const std::lock_guard lock(w.mutex);
+  if (!lists_the_watched_directory(directory, w)) return real_read();
+  const Verdict verdict = w.judge(kListCall, "");
+  if (!verdict.fails_at_once()) return real_read();
+  errno = verdict.error;
+  return nullptr;
 }
 
 void forget(int fd) {
@@ -396,6 +420,11 @@ int msync(void* address, size_t size, int flags) {
     std::abort();
   }
   return real(address, size, flags);
+}
+
+dirent* readdir(DIR* directory) {
+  REAL(readdir);
+  return hooked_readdir(directory, [=] { return real(directory); });
 }
 
 int rename(const char* from, const char* to) noexcept {

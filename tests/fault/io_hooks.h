@@ -36,7 +36,8 @@ enum IoCall : uint32_t {
   kRenameCall = 16,
   kUnlinkCall = 32,
   kSyncedWriteCall = 64,  // a write to a descriptor with O_DSYNC; it is a kWriteCall, too
-  kAnyCall = 127,
+  kListCall = 128,        // each entry that is read of the directory
+  kAnyCall = 255,
 };
 
 enum class FaultEffect : uint8_t {

@@ -66,9 +66,11 @@ class Journal::JournalFile {
 
   Status adopt(const JournalIo io) {
     LAPSE_TRY_ASSIGN(bytes_, file_.size());
-    mapped_io_ = io == JournalIo::kMapped || (io == JournalIo::kAuto && writes_in_place(file_));
-    // Blocks that a copy or a restore left out must be there before they are stored to.
-    if (mapped_io_ && bytes_ > 0) LAPSE_TRY(file_.allocate(0, bytes_, nullptr));
+    if (io == JournalIo::kPwrite || bytes_ == 0) return {};
+    // Blocks that a copy or a restore left out must be there before they are stored to, and be its own.
+    bool reserved = false;
+    LAPSE_TRY(file_.allocate(0, bytes_, &reserved));
+    mapped_io_ = io == JournalIo::kMapped || (reserved && writes_in_place(file_) && !may_share_blocks(file_));
     return map_if_reserved();
   }
 
@@ -349,7 +351,8 @@ Result<std::shared_ptr<Journal::JournalFile>> Journal::make_file(uint64_t bytes)
     const auto in = [&](const auto& files) {
       return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file->slot() == slot; });
     };
-    while (in(live_) || in(spare_)) ++slot;
+    // What is there and unknown is not ours to overwrite.
+    while (in(live_) || in(spare_) || may_exist(slot_path(path_, slot))) ++slot;
   }
   const std::string path = slot_path(path_, slot);
   LAPSE_TRY_ASSIGN(File opened, File::open(path, File::Mode::kCreate));
@@ -488,6 +491,7 @@ Result<std::vector<JournalSlot>> find_journal_slots(const std::string& path, boo
     JournalSlot found;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), found.slot);
     if (error != std::errc() || end != digits.end() || found.slot < 0) continue;  // *.damaged, say
+    if (digits != std::to_string(found.slot)) continue;  // or one file would be taken for two
     const auto mode = read_only ? File::Mode::kRead : File::Mode::kReadWrite;
     LAPSE_TRY_ASSIGN(found.file, File::open(slot_path(path, found.slot), mode));
     LAPSE_TRY_ASSIGN(const uint64_t bytes, found.file.size());
