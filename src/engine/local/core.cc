@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <system_error>
 
 #include "base/memory.h"
 #include "base/test_hooks.h"
@@ -479,9 +480,14 @@ Status Core::drain_recovered() {
 
 // --------------------------------------------------------------------------------- background thread
 
-void Core::start_background_thread() {
+Status Core::start_background_thread() {
+  try {
+    background_ = std::thread([this] { background_loop(); });
+  } catch (const std::system_error& error) {
+    return {StatusCode::kIoError, path_ + ": no thread to drain by: " + error.what()};
+  }
   has_background_.store(true);
-  background_ = std::thread([this] { background_loop(); });
+  return {};
 }
 
 void Core::background_loop() {

@@ -61,9 +61,9 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  // Both before the first commit, by open.
+  // Both before the first commit, by open. kIoError: there is no thread to be had.
   void start_journal(std::unique_ptr<Journal> journal) { journal_ = std::move(journal); }
-  void start_background_thread();
+  Status start_background_thread();
   // Brings what open found into the tree. The journal, whose files hold it, is to be started afterwards.
   Status drain_recovered();
 

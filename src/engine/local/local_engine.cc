@@ -203,7 +203,7 @@ class Opening {
     auto journal = std::make_unique<Journal>(path_, store_id, options_, end);
     LAPSE_TRY(hand_over_files(journal.get()));
     core->start_journal(std::move(journal));
-    if (options_.background_drain) core->start_background_thread();
+    if (options_.background_drain) LAPSE_TRY(core->start_background_thread());
     return core;
   }
 

@@ -65,7 +65,7 @@ Result<std::unique_ptr<Engine>> open_memory(const MemoryOptions& options) {
   LAPSE_TRY_ASSIGN(contents.tree, Tree::open(directory.file(), Tree::Mode::kTemporary, local.map_bytes));
   contents.buffer = Core::new_buffer(local);
   auto core = std::make_shared<Core>(":memory:", local, std::move(contents), OwnerLock());
-  if (options.background_drain) core->start_background_thread();
+  if (options.background_drain) LAPSE_TRY(core->start_background_thread());
   return make_handle(std::move(core), false);
 }
 
