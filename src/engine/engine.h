@@ -20,8 +20,8 @@
 //  - Absence is std::nullopt or !valid(); a Status that is not ok means that the answer is not known.
 //
 // Threads: an Engine and a Snapshot may be used by any number of threads at once; a Transaction and a
-// Cursor by one at a time, not necessarily always the same one. Snapshots, transactions and cursors
-// keep what they need alive, but destroy them before you wait for the store's files to be free.
+// Cursor by one at a time, not necessarily always the same one. Snapshots and transactions keep what they
+// need alive, but not what cursors over them need; destroy them before you wait for the store's files to be free.
 
 #pragma once
 

@@ -14,6 +14,7 @@
 #include "base/checksum.h"
 #include "base/coding.h"
 #include "base/test_hooks.h"
+#include "engine/local/journal_format.h"
 #include "test_engines.h"
 
 namespace lapse::engine {
@@ -525,6 +526,42 @@ TEST_F(LocalSalvageTest, SalvageOpensWhatStandsBeforeTheDamage) {
   EXPECT_TRUE(damaged == read_bytes(journal_ + ".damaged"));
   expected["after"] = "salvage";
   EXPECT_TRUE(holds(*open(), expected)) << "and is an ordinary store again";
+}
+
+// The evidence is safe before anything is built on what stands before the damage.
+TEST_F(LocalSalvageTest, SalvageThatIsKilledHasKeptTheDamagedFile) {
+  damage_the_fifth();
+  const std::string damaged = read_bytes(journal_);
+  ASSERT_EQ("signal 9", in_child([&] {
+              test_hooks::on_crash_point = [](std::string_view name) {
+                if (name == "recovery-drained") ::kill(::getpid(), SIGKILL);
+              };
+              LocalOptions options;
+              options.salvage = true;
+              (void)open_local(path_, options);
+              return "not killed";
+            }));
+  EXPECT_TRUE(damaged == read_bytes(journal_ + ".damaged"));
+}
+
+TEST_F(LocalSalvageTest, SalvageKeepsAFileThatHasLostBothItsHeaders) {
+  ASSERT_EQ("done", in_child([&] {
+              LocalOptions full;
+              full.durability = Durability::kFull;
+              full.journal_file_bytes = 64 << 10;
+              Engine* engine = open(full).release();
+              for (int i = 1; i <= 10; ++i) put(*engine, numbered(i), std::string(20'000, 'v'));
+              return "done";
+            }));
+  journal_ = journal_with(numbered(1));
+  ASSERT_NE(journal_, journal_with(numbered(10)));
+  std::string bytes = read_bytes(journal_);
+  for (const size_t copy : {0, 1}) bytes.replace(copy * kJournalHeaderStride, 512, 512, '\0');
+  write_bytes(journal_, bytes);
+  LocalOptions options;
+  options.salvage = true;
+  EXPECT_TRUE(holds(*open(options), {}));
+  EXPECT_TRUE(bytes == read_bytes(journal_ + ".damaged"));
 }
 
 // The drain has brought some of the ten into the tree already: no number may be given out twice.

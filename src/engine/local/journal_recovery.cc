@@ -74,6 +74,12 @@ Result<size_t> replay_file(std::string_view bytes, const JournalHeader& header, 
   }
 }
 
+// A file that was never put to use is all zeros.
+bool has_lost_its_headers(std::string_view bytes) {
+  return decode_headers(bytes).state == HeaderPair::State::kNone &&
+         bytes.find_first_not_of('\0', kJournalRecordsOffset) != std::string_view::npos;
+}
+
 // The newest sequence that any record standing alone at or behind `offset` knows to be synced.
 uint64_t newest_synced_behind(std::string_view bytes, const JournalHeader& header, size_t offset) {
   uint64_t newest = header.synced_sequence;
@@ -134,6 +140,9 @@ Result<ReplayEnd> replay_journal(const std::vector<JournalImage>& images, const 
                   bad, synced);
     if (last != nullptr) end.damaged.push_back(last->image);
     for (const LiveFile* file : left) end.damaged.push_back(file->image);
+    for (size_t i = 0; i < images.size(); ++i) {
+      if (has_lost_its_headers(images[i].bytes)) end.damaged.push_back(i);
+    }
   }
   end.clean = end.damage.ok() && left.empty() &&
               (last == nullptr || (last->header.clean && last->header.synced_sequence == position.sequence));

@@ -117,13 +117,16 @@ Status write_again(const JournalSlot& slot) {
   return slot.file.sync();
 }
 
-// Sets a file that took part in damage aside, for whoever wants to look.
-Status set_aside(JournalSlot slot) {
+// Keeps what took part in damage, for whoever wants to look. A copy, since what stands before the damage is still needed
+// where it is.
+Status keep_aside(const JournalSlot& slot) {
   const std::string& path = slot.file.path();
   std::string aside = path + ".damaged";
-  struct stat info {};
-  for (int i = 2; ::stat(aside.c_str(), &info) == 0; ++i) aside = path + ".damaged" + std::to_string(i);
-  return rename_file(path, aside);
+  for (int i = 2; may_exist(aside); ++i) aside = path + ".damaged" + std::to_string(i);
+  LAPSE_TRY_ASSIGN(const File copy, File::open(aside, File::Mode::kCreate));
+  LAPSE_TRY(copy.write(0, slot.mapping.bytes()));
+  LAPSE_TRY(copy.sync());
+  return sync_directory_of(aside);
 }
 
 class Opening {
@@ -191,8 +194,13 @@ class Opening {
     const Journal::Position end = contents_.end;
     if (!options_.read_only && !end_.clean) {
       test_hooks::crash_point("recovery-begin");
+      for (size_t damaged : end_.damaged) LAPSE_TRY(keep_aside(slots_[damaged]));
       for (size_t live : end_.live) LAPSE_TRY(write_again(slots_[live]));
       test_hooks::crash_point("recovery-synced");
+    }
+    // What was closed cleanly was synced then; but a copy of it, or what was restored, need not be.
+    if (!options_.read_only && end_.clean) {
+      for (size_t live : end_.live) LAPSE_TRY(slots_[live].file.sync());
     }
     auto core = std::make_unique<Core>(path_, options_, std::move(contents_), std::move(lock_));
     if (options_.read_only) return core;
@@ -210,10 +218,6 @@ class Opening {
   // What is in the tree now may be overwritten; what was closed cleanly still counts.
   Status hand_over_files(Journal* journal) {
     std::vector<bool> taken(slots_.size());
-    for (size_t damaged : end_.damaged) {
-      LAPSE_TRY(set_aside(std::move(slots_[damaged])));
-      taken[damaged] = true;
-    }
     if (end_.clean) {
       for (size_t live : end_.live) {
         LAPSE_TRY(journal->adopt_live(std::move(slots_[live])));
