@@ -170,6 +170,9 @@ Result<Mapping> Mapping::map(const File& file, uint64_t bytes, Access access) {
   mapping.data_ = static_cast<char*>(data);
   mapping.bytes_ = bytes;
   mapping.fd_ = file.fd();
+  // EFAULT stands for the signal that a look would have been answered with. Kernels before 5.14 do not know the question.
+  if (access == Access::kRead && ::madvise(data, bytes, MADV_POPULATE_READ) != 0 && errno == EFAULT)
+    return os_error(file.path(), "cannot read", EIO);
   return mapping;
 }
 

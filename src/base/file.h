@@ -69,6 +69,7 @@ class File {
 // A whole file in memory.
 class Mapping {
  public:
+  // kRead: what the disk cannot read is an error of map(), and not a signal to who looks at it.
   enum class Access { kRead, kReadWrite };
 
   static Result<Mapping> map(const File& file, uint64_t bytes, Access access);
