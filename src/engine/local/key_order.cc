@@ -138,8 +138,8 @@ std::shared_ptr<const KeyOrder::Runs> KeyOrder::runs() const {
 }
 
 void KeyOrder::for_each(FunctionRef<void(const BufferEntry&)> visit) const {
-  for (const std::shared_ptr<const Run>& run : runs_ ? *runs_ : Runs()) {
-    for (const Place& place : *run) visit(*place.entry);
+  for (size_t run = 0; runs_ && run < runs_->size(); ++run) {
+    for (const Place& place : *(*runs_)[run]) visit(*place.entry);
   }
   for (Position at = oldest_; at.block != nullptr; at = {at.block->next.load(std::memory_order_relaxed), 0}) {
     const size_t filled = at.block->filled.load(std::memory_order_relaxed);

@@ -194,9 +194,10 @@ WriteBuffer::Sample WriteBuffer::sample(std::string_view from, std::string_view 
   const std::shared_ptr<const KeyOrder::Runs> runs = order_.runs();
   std::vector<std::span<const KeyOrder::Place>> ranges;
   size_t keys = 0;
-  for (const auto& run : runs ? *runs : KeyOrder::Runs()) {
-    const KeyOrder::Place* first = KeyOrder::at_or_after(*run, from);
-    const KeyOrder::Place* end = std::max(first, KeyOrder::at_or_after(*run, to));
+  for (size_t i = 0; runs && i < runs->size(); ++i) {
+    const KeyOrder::Run& run = *(*runs)[i];
+    const KeyOrder::Place* first = KeyOrder::at_or_after(run, from);
+    const KeyOrder::Place* end = std::max(first, KeyOrder::at_or_after(run, to));
     ranges.emplace_back(first, end);
     keys += ranges.back().size();
   }
