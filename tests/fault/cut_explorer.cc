@@ -1,6 +1,7 @@
 #include "cut_explorer.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -26,9 +27,45 @@ void widen(const IoEvent& event, uint64_t* floor, uint64_t* ceiling) {
     case Mark::kDurable:
     case Mark::kOpened:
     case Mark::kClosed: *floor = std::max(*floor, event.value); break;
+    case Mark::kRefused:
     case Mark::kNone: break;
   }
 }
+
+// What may be found at each point of a record: the history as it was to be, or where a commit was under way that would be
+// refused, as it would have been with that.
+class HistoryAtCut {
+ public:
+  explicit HistoryAtCut(const RecordedRun& run) : run_(run) {}
+
+  // Past the event before `cut`, which must be the next one.
+  void advance_to(size_t cut) {
+    if (cut == 0) return;
+    const IoEvent& event = run_.record.events[cut - 1];
+    if (event.kind != IoEventKind::kMark) return;
+    if (event.mark == Mark::kRefused) refused_.reset();
+    if (event.mark == Mark::kCommitBegin && ends_in_refusal(cut))
+      refused_ = run_.history.before_refusal(event.value, refusals_[event.value]++);
+  }
+  const History& get() const { return refused_ ? *refused_ : run_.history; }
+
+ private:
+  // Of the commit whose beginning is the event before `cut`.
+  bool ends_in_refusal(size_t cut) const {
+    const uint64_t sequence = run_.record.events[cut - 1].value;
+    for (size_t i = cut; i < run_.record.events.size(); ++i) {
+      const IoEvent& event = run_.record.events[i];
+      if (event.kind != IoEventKind::kMark || event.value != sequence) continue;
+      if (event.mark == Mark::kRefused) return true;
+      if (event.mark == Mark::kAcknowledged || event.mark == Mark::kCommitBegin) return false;
+    }
+    return false;
+  }
+
+  const RecordedRun& run_;
+  std::map<uint64_t, size_t> refusals_;  // of each number, so far
+  std::optional<History> refused_;
+};
 
 }  // namespace
 
@@ -41,11 +78,13 @@ std::string CutExplorer::describe_cut(size_t cut, size_t events, CutStyle style)
 std::string CutExplorer::explore(const RecordedRun& run, uint64_t images, int generations) {
   DiskModel model(run.record);
   Bounds bounds{run.floor, run.ceiling};
+  HistoryAtCut history(run);
   const size_t events = run.record.events.size();
   const size_t cuts = events - run.first_cut + 1;
   for (size_t i = 0; i < cuts; ++i) {
     const size_t cut = run.first_cut + i;
     model.advance_to(cut);
+    history.advance_to(cut);
     if (cut > 0) widen(run.record.events[cut - 1], &bounds.floor, &bounds.ceiling);
     uint64_t here = images * (i + 1) / cuts - images * i / cuts;
     while (here > 0) {
@@ -56,10 +95,10 @@ std::string CutExplorer::explore(const RecordedRun& run, uint64_t images, int ge
       std::string wrong;
       if (generations > 1 && images > kImagesPerRecovery && random_.one_in(images / 5 + 1)) {
         const bool killed = style == CutStyle::kEverything;
-        wrong = explore_recovery(run, cut, killed ? model.page_cache() : image, killed, bounds,
+        wrong = explore_recovery(run, history.get(), cut, killed ? model.page_cache() : image, killed, bounds,
                                  kImagesPerRecovery, generations - 1);
       } else {
-        wrong = check_image(image, run, bounds);
+        wrong = check_image(image, history.get(), bounds);
       }
       if (!wrong.empty()) return describe_cut(cut, events, style) + wrong;
       --here;
@@ -71,15 +110,17 @@ std::string CutExplorer::explore(const RecordedRun& run, uint64_t images, int ge
 std::string CutExplorer::explore_everything(const RecordedRun& run, uint64_t seeds) {
   DiskModel model(run.record);
   Bounds bounds{run.floor, run.ceiling};
+  HistoryAtCut history(run);
   const size_t events = run.record.events.size();
   for (size_t cut = 0; cut <= events; ++cut) {
     model.advance_to(cut);
+    history.advance_to(cut);
     if (cut > 0) widen(run.record.events[cut - 1], &bounds.floor, &bounds.ceiling);
     std::set<FileImage> seen;  // many are the same
     for (uint64_t i = 0; i < kCutStyles * seeds; ++i) {
       const auto style = static_cast<CutStyle>(i % kCutStyles);
       const auto [image, is_new] = seen.insert(model.image(style, random_.next()));
-      const std::string wrong = is_new ? check_image(*image, run, bounds) : "";
+      const std::string wrong = is_new ? check_image(*image, history.get(), bounds) : "";
       if (!wrong.empty()) return describe_cut(cut, events, style) + wrong;
     }
   }
@@ -89,12 +130,15 @@ std::string CutExplorer::explore_everything(const RecordedRun& run, uint64_t see
 std::string CutExplorer::explore_kills(const RecordedRun& run, uint64_t kills, uint64_t images) {
   DiskModel model(run.record);
   Bounds bounds{run.floor, run.ceiling};
+  HistoryAtCut history(run);
   const size_t events = run.record.events.size();
   for (size_t cut = 1; cut <= events; ++cut) {
     model.advance_to(cut);
+    history.advance_to(cut);
     widen(run.record.events[cut - 1], &bounds.floor, &bounds.ceiling);
     if (kills * cut / events == kills * (cut - 1) / events) continue;
-    const std::string wrong = explore_recovery(run, cut, model.page_cache(), true, bounds, images, 1);
+    const std::string wrong =
+        explore_recovery(run, history.get(), cut, model.page_cache(), true, bounds, images, 1);
     if (!wrong.empty()) {
       return "kill at " + std::to_string(cut) + " of " + std::to_string(events) + "\n" + wrong;
     }
@@ -146,7 +190,7 @@ Result<uint64_t> CutExplorer::look_read_only(const History& history) {
   return last;
 }
 
-std::string CutExplorer::check_image(const FileImage& image, const RecordedRun& run, const Bounds& bounds) {
+std::string CutExplorer::check_image(const FileImage& image, const History& history, const Bounds& bounds) {
   ++counters_->images;
   if (generation_ > 1) ++counters_->later_generations;
   write_directory(directory_, image);
@@ -155,11 +199,11 @@ std::string CutExplorer::check_image(const FileImage& image, const RecordedRun& 
   const auto explain = [&](const std::string& what) { return what + "\n" + describe(options); };
   std::optional<uint64_t> seen;
   if (image.contains(store_) && random_.one_in(8)) {
-    const Result<uint64_t> looked = look_read_only(run.history);
+    const Result<uint64_t> looked = look_read_only(history);
     if (!looked.ok()) return explain("read-only: " + looked.status().to_string());
     seen = *looked;
   }
-  StoreDriver driver(path(), random_.next(), run.history);
+  StoreDriver driver(path(), random_.next(), history);
   if (const Status opened = driver.open(options); !opened.ok()) {
     return explain("open: " + opened.to_string());
   }
@@ -180,12 +224,12 @@ std::string CutExplorer::check_image(const FileImage& image, const RecordedRun& 
   return "";
 }
 
-std::string CutExplorer::explore_recovery(const RecordedRun& run, size_t cut, const FileImage& image,
-                                          bool killed, const Bounds& bounds, uint64_t images,
-                                          int generations) {
+std::string CutExplorer::explore_recovery(const RecordedRun& run, const History& history, size_t cut,
+                                          const FileImage& image, bool killed, const Bounds& bounds,
+                                          uint64_t images, int generations) {
   write_directory(directory_, image);
   IoWatch watch(directory_);
-  StoreDriver driver(path(), random_.next(), run.history);
+  StoreDriver driver(path(), random_.next(), history);
   const engine::LocalOptions options = odd_options(random_);
   const auto explain = [&](const std::string& what) {
     return what + "\n" + (killed ? "after a kill" : "after a cut") + ", recovery: " + describe(options);

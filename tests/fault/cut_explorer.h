@@ -52,9 +52,10 @@ class CutExplorer {
     uint64_t ceiling;
   };
 
-  std::string check_image(const FileImage& image, const RecordedRun& run, const Bounds& bounds);
-  std::string explore_recovery(const RecordedRun& run, size_t cut, const FileImage& image, bool killed,
-                               const Bounds& bounds, uint64_t images, int generations);
+  std::string check_image(const FileImage& image, const History& history, const Bounds& bounds);
+  std::string explore_recovery(const RecordedRun& run, const History& history, size_t cut,
+                               const FileImage& image, bool killed, const Bounds& bounds, uint64_t images,
+                               int generations);
   Result<uint64_t> look_read_only(const History& history);
   void put_lock_file(FileImage* image, const RecordedRun& run);
   std::string describe_cut(size_t cut, size_t events, CutStyle style) const;

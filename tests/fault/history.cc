@@ -1,6 +1,7 @@
 #include "history.h"
 
 #include <cctype>
+#include <iterator>
 #include <memory>
 
 #include "base/checksum.h"
@@ -23,6 +24,18 @@ void History::cut_back_to(uint64_t sequence) {
   commits_.resize(sequence);
   digests_.clear();
   digested_.clear();
+}
+
+void History::refuse_last() {
+  refused_.emplace(size(), commits_.back());
+  cut_back_to(size() - 1);
+}
+
+History History::before_refusal(uint64_t sequence, size_t nth) const {
+  History history;
+  history.commits_.assign(commits_.begin(), commits_.begin() + static_cast<ptrdiff_t>(sequence) - 1);
+  history.add(std::next(refused_.lower_bound(sequence), static_cast<ptrdiff_t>(nth))->second);
+  return history;
 }
 
 State History::state_after(uint64_t sequence) const {

@@ -31,6 +31,10 @@ class History {
   void add(Commit commit) { commits_.push_back(std::move(commit)); }
   // Forgets all commits after `sequence`.
   void cut_back_to(uint64_t sequence);
+  // The last commit has failed: there will be another one of its number.
+  void refuse_last();
+  // How it all was while commit `sequence` was under way that would be refused, the nth of that number.
+  History before_refusal(uint64_t sequence, size_t nth) const;
 
   const Commit& commit(uint64_t sequence) const { return commits_[sequence - 1]; }
   State state_after(uint64_t sequence) const;
@@ -39,6 +43,7 @@ class History {
 
  private:
   std::vector<Commit> commits_;
+  std::multimap<uint64_t, Commit> refused_;
   mutable std::vector<uint64_t> digests_;  // of the states after 0, 1, … commits, as far as asked for
   mutable State digested_;                 // the state of the last of them
 };

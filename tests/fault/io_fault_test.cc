@@ -38,6 +38,7 @@ constexpr FaultKind kFaultKinds[] = {
     {"EIO", kAnyCall, EIO, FaultEffect::kNothingDone, 1},
     {"ENOSPC", kAnyCall, ENOSPC, FaultEffect::kNothingDone, 1},
     {"EINTR", kAnyCall, EINTR, FaultEffect::kNothingDone, 1},
+    {"a write that is done", kWriteCall, EIO, FaultEffect::kDoneAndFails, 1},
     {"short write", kWriteCall, 0, FaultEffect::kShortWrite, 1},
     {"sync lost", kSyncCall | kSyncedWriteCall, EIO, FaultEffect::kSyncLost, 1},
     {"sync lost, no space", kSyncCall | kSyncedWriteCall, ENOSPC, FaultEffect::kSyncLost, 1},

@@ -31,6 +31,7 @@ const char* io_event_name(IoEventKind kind);
 enum class Mark : uint8_t {
   kNone,
   kCommitBegin,   // commit `value` may reach the disk from here on
+  kRefused,       // commit `value` has failed, and shall have left no trace
   kAcknowledged,  // commit `value` was reported as done
   kDurable,       // all commits up to `value` were reported to survive a power cut
   kOpened,        // the store was opened, and showed commit `value` as its last

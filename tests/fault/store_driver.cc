@@ -154,7 +154,8 @@ Status StoreDriver::commit_with(engine::Transaction& transaction, const Commit& 
   }
   if (done.status().code() != StatusCode::kUnknown) {
     const std::lock_guard lock(history_mutex_);
-    history_.cut_back_to(sequence - 1);
+    history_.refuse_last();
+    io_mark(Mark::kRefused, sequence);
   }
   return done.status();
 }
