@@ -118,6 +118,39 @@ TEST_F(FamilyCommands, PoliciesRuleTheKeysOfTheFamily) {
   EXPECT_EQ("(nil)", client_("GET k"));
 }
 
+TEST_F(FamilyCommands, MaxTtlCutsEveryLifetimeThatCommandsGive) {
+  client_("FAMILY CREATE short max-ttl 10s");
+  client_("SELECT short");
+  const std::vector<std::string> commands = {"SET key x",   "SET key x EX 1000", "SETEX key 1000 x",
+                                             "MSET key x",  "EXPIRE key 1000",   "GETEX key EX 1000",
+                                             "PERSIST key", "GETEX key PERSIST", "EXPIREAT key 1800000000"};
+  for (const std::string& command : commands) {
+    client_("SET key x EX 1");
+    EXPECT_FALSE(client_(command).starts_with("(error)")) << command;
+    EXPECT_EQ("(integer) 10000", client_("PTTL key")) << command;
+  }
+  client_("SET key x EX 1");
+  EXPECT_EQ("(integer) 1000", client_("PTTL key")) << "what is shorter stays";
+}
+
+TEST_F(FamilyCommands, RequireTtlRefusesWhateverWouldMakeAKeyPermanent) {
+  client_("FAMILY CREATE strict require-ttl yes");
+  client_("SELECT strict");
+  const std::string refused = "(error) ERR this family takes no key without a lifetime";
+  for (const std::string command :
+       {"SET new x", "INCR new", "APPEND new x", "SETBIT new 1 1", "MSET new x", "GETSET new x"}) {
+    EXPECT_EQ(refused, client_(command)) << command;
+  }
+  EXPECT_EQ("(integer) 0", client_("EXISTS new"));
+  client_("SET key x EX 10");
+  EXPECT_EQ(refused, client_("SET key y"));
+  EXPECT_EQ(refused, client_("PERSIST key"));
+  EXPECT_EQ("\"x\"", client_("GET key"));
+  EXPECT_EQ("OK", client_("SET key y KEEPTTL"));
+  EXPECT_EQ("(integer) 2", client_("APPEND key z"));
+  EXPECT_EQ("(integer) 10", client_("TTL key"));
+}
+
 TEST_F(FamilyCommands, KeysOfAFamilyGoOnTime) {
   server_->want_events(kKeyevent | kExpired);
   TestClient subscriber(server_);

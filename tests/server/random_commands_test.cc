@@ -74,6 +74,22 @@ constexpr auto kWords = std::to_array<std::string_view>({
     "[a-z]*",
     "[^",
     "\\",
+    "default-ttl",
+    "max-ttl",
+    "require-ttl",
+    "jitter",
+    "counted",
+    "revisions",
+    "history",
+    "history-keep-last",
+    "history-keep-for",
+    "past",
+    "now",
+    "-1s",
+    "-10s",
+    "+5s",
+    "30s",
+    "+",
     "NOSAVE",
     "ABORT",
     "timeout",
@@ -253,6 +269,14 @@ TEST_F(RandomCommands, AreSurvived) {
   const TempDir dir;
   const Config config = small_limits(dir.file("random.db"));
   TestServer server(config);
+  {
+    // A past to look at: in a family of its own, and in half of the runs where most commands go.
+    TestClient client(server);
+    EXPECT_EQ("OK", client("FAMILY CREATE past history-keep-last 3"));
+    if (random_.one_in(2)) {
+      EXPECT_EQ("OK", client("FAMILY SET default history-keep-last 5"));
+    }
+  }
   while (steps_ < steps && !HasFatalFailure()) {
     turn(server);
     if (random_.one_in(10)) server.advance(static_cast<int64_t>(random_.below(3'000)));

@@ -52,6 +52,21 @@ TEST_F(SyncedTurns, NeedNotBegin) {
   EXPECT_EQ(commits + 1, server_->statistics().commits);
 }
 
+TEST_F(SyncedTurns, TakeOneSyncForAllTheirClients) {
+  client_("SET key value");  // the journal has its file
+  const uint64_t syncs = server_->store().stats().syncs;
+  server_.together([&] {
+    for (int i = 0; i < 5; ++i) {
+      client_.send("SET a" + std::to_string(i) + " 1\r\n");
+      other_.send("INCR counter\r\n");
+    }
+  });
+  EXPECT_EQ(syncs + 1, server_->store().stats().syncs);
+  EXPECT_EQ(0U, unsynced());
+  other_.receive_all();
+  EXPECT_EQ("\"5\"", other_("GET counter"));
+}
+
 TEST_F(SyncedTurns, ThatOnlyReadWaitForNothing) {
   client_("SET key value");
   begin("GET key");
