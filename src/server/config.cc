@@ -574,6 +574,20 @@ Result<CommandLine> parse_command_line(std::span<const std::string_view> argumen
 
 }  // namespace
 
+namespace {
+
+// The first address where others than this machine's could come without a password.
+std::optional<std::string> exposed_address(const Config& config) {
+  if (!config.requirepass.empty() || config.port == 0) return std::nullopt;
+  for (const std::string& address : config.bind) {
+    const std::string bare = address.substr(address.starts_with('-') ? 1 : 0);
+    if (!is_loopback(bare)) return bare;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 // What a file says comes first, so that flags win over it.
 Result<Config> read_command_line(std::span<const std::string_view> arguments) {
   LAPSE_TRY_ASSIGN(const CommandLine line, parse_command_line(arguments));
@@ -586,6 +600,9 @@ Result<Config> read_command_line(std::span<const std::string_view> arguments) {
     if (name != "config") LAPSE_TRY(set(&config, name, value, "command line"));
   }
   LAPSE_TRY(check_config(config));
+  if (const std::optional<std::string> address = exposed_address(config))
+    config.warnings.push_back("bind " + *address +
+                              ": whoever can reach this machine can reach the store: there is no password");
   return config;
 }
 
@@ -646,16 +663,12 @@ Status rewrite_config_file(const std::string& path, const Config& config) {
 }
 
 Status check_config(const Config& config) {
-  if (!config.protected_mode || !config.requirepass.empty() || config.port == 0) return {};
-  for (const std::string& address : config.bind) {
-    const std::string_view bare = std::string_view(address).substr(address.starts_with('-') ? 1 : 0);
-    if (is_loopback(bare)) continue;
-    return {StatusCode::kInvalidArgument, "bind " + std::string(bare) +
-                                              ": others could reach the store there, and there is no "
-                                              "password: set requirepass (or protected-mode no, "
-                                              "if that is what you want)"};
-  }
-  return {};
+  const std::optional<std::string> address = exposed_address(config);
+  if (!address || !config.protected_mode) return {};
+  return {StatusCode::kInvalidArgument, "bind " + *address +
+                                            ": others could reach the store there, and there is no "
+                                            "password: set requirepass (or protected-mode no, "
+                                            "if that is what you want)"};
 }
 
 }  // namespace lapse::server

@@ -65,7 +65,7 @@ struct Config {
   DebugFrom debug_from = DebugFrom::kLocal;
 
   std::string config_file;            // where it was read from; "": nowhere
-  std::vector<std::string> warnings;  // lines of it that mean something else here, or nothing
+  std::vector<std::string> warnings;  // what means something else here or nothing, and what is unsafe
 };
 
 struct Setting {

@@ -305,6 +305,7 @@ TEST(ConfigFlags, SayWhatIsWrong) {
 TEST(ConfigFlags, NoPublicAddressWithoutAPassword) {
   EXPECT_TRUE(flags({}).ok());
   EXPECT_TRUE(flags({"--bind", "127.0.0.5", "::1", "localhost"}).ok());
+  EXPECT_TRUE(flags({"--bind", "127.0.0.5", "--protected-mode", "no"})->warnings.empty());
   for (const std::string_view address :
        {"0.0.0.0", "*", "::", "-::", "10.0.0.1", "example.org", "127.evil.org"}) {
     const Result<Config> refused = flags({"--bind", "127.0.0.1", address});
@@ -312,7 +313,10 @@ TEST(ConfigFlags, NoPublicAddressWithoutAPassword) {
     EXPECT_EQ(StatusCode::kInvalidArgument, refused.status().code());
     EXPECT_NE(std::string::npos, refused.status().message().find("set requirepass"));
     EXPECT_TRUE(flags({"--bind", address, "--requirepass", "secret"}).ok());
-    EXPECT_TRUE(flags({"--bind", address, "--protected-mode", "no"}).ok());
+    const Result<Config> exposed = flags({"--bind", address, "--protected-mode", "no"});
+    ASSERT_TRUE(exposed.ok()) << address;
+    ASSERT_EQ(1U, exposed->warnings.size());
+    EXPECT_TRUE(exposed->warnings[0].ends_with("there is no password"));
     EXPECT_TRUE(flags({"--bind", address, "--port", "0"}).ok());
   }
 }
