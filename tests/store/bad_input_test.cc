@@ -382,6 +382,26 @@ TEST_F(BadInput, OpeningWhatAnotherProcessHas) {
   EXPECT_COMPLAINT(kBusy, Store::open(dir_.file("held.db")), std::to_string(holder.pid()));
 }
 
+TEST_F(BadInput, WhatOnlyThePresentHasAskedOfThePast) {
+  const Snapshot then = must(store().snapshot_at(kStart));
+  const Reader past = then.in(*past_);
+  EXPECT_COMPLAINT(kInvalidArgument, past.lapsed("key"), "lapsed()");
+  EXPECT_COMPLAINT(kInvalidArgument, past.expiring(0, kNever), "expiring()");
+  EXPECT_COMPLAINT(kInvalidArgument, past.for_each_expiring(0, kNever, [](const Expiring&) { return true; }),
+                   "expiring()");
+  EXPECT_COMPLAINT(kInvalidArgument, past.forecast(1h, 1), "forecast()");
+  EXPECT_COMPLAINT(kInvalidArgument, past.estimated_count(), "estimated_count()");
+}
+
+TEST_F(BadInput, AFamilyOfAnotherStore) {
+  Store other = must(Store::open_in_memory());
+  const Family foreign = must(other.create_family("theirs"));
+  Transaction transaction = must(store().begin());
+  EXPECT_COMPLAINT(kInvalidArgument, transaction.in(foreign).put("key", "value"), "theirs", "another store");
+  const Snapshot snapshot = must(store().snapshot());
+  EXPECT_COMPLAINT(kInvalidArgument, snapshot.in(foreign).get("key"), "theirs", "another store");
+}
+
 TEST_F(BadInput, CompactingOntoAFileThatIsThere) {
   std::ofstream(dir_.file("copy.db")) << "mine";
   EXPECT_COMPLAINT(kInvalidArgument, store().compact_to(dir_.file("copy.db")), "copy.db");

@@ -1,5 +1,9 @@
 // Promises 8 and 12, and the costs in 6 and 7: shown by counting what is asked of the engine, not by timing.
 
+#include <sys/resource.h>
+
+#include <algorithm>
+
 #include "counting_engine.h"
 #include "engine/local/local_engine.h"
 #include "engine/memory/memory_engine.h"
@@ -429,6 +433,36 @@ TEST_F(EngineCost, OpeningCostsTheSameHoweverManyKeysHaveLifetimes) {
   EXPECT_EQ(costs[0], costs[1]);
   EXPECT_EQ(costs[0], costs[2]);
   EXPECT_GE(30u, costs[0]);
+}
+
+// What the engine does before it can be counted: pages of the file that are looked at are faults of the process.
+TEST_F(EngineCost, OpeningLooksAtAsFewPagesHoweverManyKeysThereAre) {
+  const TempDir dir;
+  const auto faults = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+  };
+  std::vector<int64_t> costs;
+  for (const int keys : {1, 100'000}) {
+    const std::string path = dir.file(std::to_string(keys));
+    {
+      Store writer = must(Store::open(path, options_));
+      for (int from = 0; from < keys; from += 10'000) {
+        WriteBatch batch;
+        for (int i = from; i < std::min(keys, from + 10'000); ++i) batch.put(numbered(i), "value", 1h);
+        must(writer.write(batch));
+      }
+      must(writer.checkpoint());
+    }
+    must(Store::open(path, options_));  // what the process itself needs for that is there now
+    const int64_t before = faults();
+    Store opened = must(Store::open(path, options_));
+    costs.push_back(faults() - before);
+    EXPECT_TRUE(exists(opened, numbered(0)));
+  }
+  const int64_t pages = 100'000 / 100;  // at least, and the kernel brings sixteen at a time
+  EXPECT_GE(costs[0] + pages / 32, costs[1]) << costs[0];
 }
 
 }  // namespace
