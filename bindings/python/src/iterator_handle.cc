@@ -118,12 +118,13 @@ class IteratorHandle final : public Dependent, public NeverWithoutInit {
 
   bool sees_changes() const { return ground_.scope && ground_.scope->transaction; }
 
-  // Before the iterator moves by hand: it goes back to the entry that is next to be handed out.
+  // Before the iterator moves by hand: it goes back to the entry that is next to be handed out. Over a transaction it has not
+  // left it; and it could not find it again, if that key has been erased.
   void settle() {
     if (!batch_.empty()) {
       const std::string key = std::move(batch_.front().first);
       forget();
-      iterator_->seek(key);
+      if (!sees_changes()) iterator_->seek(key);
     }
     if (std::exchange(step_is_due_, false) && iterator_->valid()) iterator_->next();
   }
@@ -158,7 +159,7 @@ class IteratorHandle final : public Dependent, public NeverWithoutInit {
   const bool reverse_;
 
   std::mutex mutex_;  // Python may hand an iterator to several threads
-  Entries batch_;     // read ahead; the iterator stands behind it
+  Entries batch_;     // read ahead; the iterator stands behind it, over a transaction on its one entry
   size_t batch_limit_;
   bool step_is_due_ = false;
   std::optional<Iterator> iterator_;

@@ -115,6 +115,21 @@ def test_removing_all_keys_in_a_loop(filled):
             assert filled.count() == 4
 
 
+def test_by_hand_over_a_transaction_no_key_is_passed_over(filled):
+    orders = [(filled.iterator, lapse.Iterator.next), (filled.reverse_iterator, lapse.Iterator.prev)]
+    for iterator, step in orders:
+        filled.begin(write=True)
+        it = iterator()
+        seen = []
+        while not it.eof:
+            seen.append(it.key)
+            del filled[it.key]
+            step(it)
+        assert filled.count() == 0
+        filled.rollback()
+        assert seen == keys(iterator())
+
+
 def test_it_ends_with_its_transaction(filled):
     for write in (True, False):
         filled.begin(write=write)
