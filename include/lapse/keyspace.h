@@ -10,7 +10,8 @@
 //
 // What holds for all of them:
 //  - A key is visible at time t if and only if t < its deadline. One clock reading decides, taken when the call
-//    begins (of a write, when it has the writer's place), or when its transaction, snapshot or iterator did.
+//    begins (of a write, when it has the writer's place; of one in batches, for each of them), or when its transaction,
+//    snapshot or iterator did.
 //  - Absence is an answer: std::nullopt, or false. A Status that is not ok means that nothing was changed, and says
 //    what was wrong: kInvalidArgument (bad input), kTooLarge (over a limit), kBusy (another transaction is open and
 //    busy_timeout has passed), kReadOnly, kNoSpace, kIoError, kCorrupt, kUnknown (the change was made, but the disk

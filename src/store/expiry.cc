@@ -23,16 +23,15 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   Family& family = *writer.family();
   const std::string& from = family.due_from;
   DueEntries due;
+  due.found_at_ms = writer.now_ms();
   const auto cursor =
       writer.transaction()->engine()->cursor({from.starts_with(prefix) ? from : prefix, prefix_end(prefix)});
   for (Status status = cursor->first();; status = cursor->next()) {
     LAPSE_TRY(status);
     if (!cursor->valid()) break;
     LAPSE_TRY_ASSIGN(const ExpiryKey entry, parse(cursor->key(), prefix.size()));
-    const bool is_due = !is_visible(entry.deadline_ms, writer.now_ms());
-    if (!is_due || due.entries.size() == limit) {
+    if (is_visible(entry.deadline_ms, writer.now_ms()) || due.entries.size() == limit) {
       due.next = cursor->key();
-      due.next_is_due = is_due;
       due.next_deadline_ms = entry.deadline_ms;
       break;
     }
@@ -43,12 +42,12 @@ Result<DueEntries> find_due(const FamilyWriter& writer, uint64_t limit) {
   return due;
 }
 
-// Whether the rest of `due` is still all that is due before its end: nobody has looked again or added an entry, and the
-// search still begins where the last removal left it. Entries that are gone do no harm.
+// Whether the rest of `due` is still all that is due before its end: the clock has not gone back, nobody has looked again or
+// added an entry, and the search still begins where the last removal left it. Entries that are gone do no harm.
 bool is_up_to_date(const FamilyWriter& writer, const DueEntries& due) {
   const Family& family = *writer.family();
-  return due.done < due.entries.size() && due.finding == family.finding &&
-         family.due_from == due.entries[due.done];
+  return due.done < due.entries.size() && due.found_at_ms <= writer.now_ms() &&
+         due.finding == family.finding && family.due_from == due.entries[due.done];
 }
 
 // Of the first few entries; returns how many.
@@ -107,7 +106,7 @@ Result<PurgeResult> remove_due(FamilyWriter* writer, uint64_t limit, uint64_t fi
     ++result.removed;
     if (removed != nullptr) removed->push_back({std::string(entry.key), entry.deadline_ms});
   }
-  result.more_due = due->done < due->entries.size() || due->next_is_due;
+  result.more_due = due->done < due->entries.size() || !is_visible(due->next_deadline_ms, writer->now_ms());
   LAPSE_TRY(raise_hints(writer, *due));
   return result;
 }

@@ -22,9 +22,9 @@ struct DueEntries {
   std::vector<std::string> entries;
   size_t done = 0;   // of entries: these have been removed
   std::string next;  // the first entry behind them; empty: there is none
-  bool next_is_due = false;
   int64_t next_deadline_ms = kNever;
-  uint64_t finding = 0;  // Family::finding, as it was then
+  int64_t found_at_ms = 0;  // they are due by this reading of the clock
+  uint64_t finding = 0;     // Family::finding, as it was then
 };
 
 // A purge finds so many keys at a time.

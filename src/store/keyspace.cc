@@ -126,20 +126,17 @@ Result<bool> erase_some(FamilyWriter* writer, internal::KeyRange* range, uint64_
 
 Result<uint64_t> erase_all(internal::Scope* scope, const std::shared_ptr<internal::Family>& family,
                            internal::KeyRange range) {
-  const int64_t now_ms = scope->state().now_ms();
   uint64_t erased = 0;
   LAPSE_TRY(scope->run([&]() -> Status {
     for (bool more = true; more;) {
       internal::KeyRange rest;
       uint64_t erased_here = 0;
-      LAPSE_TRY(scope->write(family,
-                             [&](FamilyWriter& writer) -> Status {
-                               rest = range;
-                               erased_here = 0;
-                               LAPSE_TRY_ASSIGN(more, erase_some(&writer, &rest, &erased_here));
-                               return {};
-                             },
-                             {.now_ms = now_ms}));
+      LAPSE_TRY(scope->write(family, [&](FamilyWriter& writer) -> Status {
+        rest = range;
+        erased_here = 0;
+        LAPSE_TRY_ASSIGN(more, erase_some(&writer, &rest, &erased_here));
+        return {};
+      }));
       range = std::move(rest);
       erased += erased_here;
     }
@@ -397,30 +394,26 @@ Result<bool> Keyspace::persist(std::string_view key) {
 
 Result<PurgeResult> Keyspace::purge_expired(const PurgeOptions& options) {
   PurgeResult total;
-  LAPSE_TRY(internal::purge_family(scope_.get(), family_, scope_->state().now_ms(), options, &total));
+  LAPSE_TRY(internal::purge_family(scope_.get(), family_, options, &total));
   return total;
 }
 
 // --------------------------------------------------------------------------------------------- history
 
 Result<uint64_t> Keyspace::purge_history() {
-  const int64_t now_ms = scope_->state().now_ms();
   uint64_t purged = 0;
   std::string from;
   LAPSE_TRY(scope_->run([&]() -> Status {
     do {
       std::string next;
       uint64_t purged_here = 0;
-      LAPSE_TRY(scope_->write(family_,
-                              [&](FamilyWriter& writer) -> Status {
-                                next = from;
-                                LAPSE_TRY_ASSIGN(purged_here,
-                                                 internal::trim_some(writer.transaction(), writer.id(),
-                                                                     writer.options().history,
-                                                                     internal::kBatchKeys, &next));
-                                return {};
-                              },
-                              {.now_ms = now_ms}));
+      LAPSE_TRY(scope_->write(family_, [&](FamilyWriter& writer) -> Status {
+        next = from;
+        LAPSE_TRY_ASSIGN(purged_here,
+                         internal::trim_some(writer.transaction(), writer.id(), writer.options().history,
+                                             internal::kBatchKeys, &next));
+        return {};
+      }));
       from = std::move(next);
       purged += purged_here;
     } while (!from.empty());

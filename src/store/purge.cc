@@ -19,9 +19,8 @@ void tell(const PurgeOptions& options, std::string_view family, std::vector<Expi
 }
 
 // One transaction of a purge, of at most `limit` keys. Returns how many rows it has reclaimed.
-Result<uint64_t> purge_batch(Scope* scope, const std::shared_ptr<Family>& family, int64_t now_ms,
-                             uint64_t limit, DueEntries* due, std::vector<Expiring>* removed,
-                             PurgeResult* total) {
+Result<uint64_t> purge_batch(Scope* scope, const std::shared_ptr<Family>& family, uint64_t limit,
+                             DueEntries* due, std::vector<Expiring>* removed, PurgeResult* total) {
   PurgeResult batch;
   uint64_t reclaimed = 0;
   const size_t removed_before = removed == nullptr ? 0 : removed->size();
@@ -39,7 +38,7 @@ Result<uint64_t> purge_batch(Scope* scope, const std::shared_ptr<Family>& family
                            LAPSE_TRY_ASSIGN(reclaimed, writer.transaction()->reclaim(kBatchKeys));
                            return {};
                          },
-                         {.now_ms = now_ms, .sweeps = false}));
+                         {.sweeps = false}));
   total->removed += batch.removed;
   total->more_due = batch.more_due;
   return reclaimed;
@@ -47,8 +46,8 @@ Result<uint64_t> purge_batch(Scope* scope, const std::shared_ptr<Family>& family
 
 }  // namespace
 
-Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t now_ms,
-                    const PurgeOptions& options, PurgeResult* total) {
+Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, const PurgeOptions& options,
+                    PurgeResult* total) {
   *total = {};
   if (options.budget.count() < 0)
     return Status(
@@ -66,7 +65,7 @@ Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t
     DueEntries due;
     for (bool more = true; more;) {
       LAPSE_TRY_ASSIGN(const uint64_t reclaimed,
-                       purge_batch(scope, family, now_ms, options.limit - total->removed, &due,
+                       purge_batch(scope, family, options.limit - total->removed, &due,
                                    options.removed ? &removed : nullptr, total));
       if (scope->commits_each_write()) tell(options, family->name, &removed);
       more = (total->more_due && total->removed < options.limit) || (reclaimed > 0 && reclaims_all);

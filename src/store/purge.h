@@ -12,10 +12,9 @@
 
 namespace lapse::internal {
 
-// What is due at `now_ms`, a reading that the caller has just taken. Each transaction also reclaims some of what cleared and
-// dropped families have left; without a limit, and where other writers are let in between, all of it. `total` becomes what it
-// came to, also if it failed before the end.
-Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, int64_t now_ms,
-                    const PurgeOptions& options, PurgeResult* total);
+// Each transaction also reclaims some of what cleared and dropped families have left; without a limit, and where other writers
+// are let in between, all of it. `total` becomes what it came to, also if it failed before the end.
+Status purge_family(Scope* scope, const std::shared_ptr<Family>& family, const PurgeOptions& options,
+                    PurgeResult* total);
 
 }  // namespace lapse::internal

@@ -140,7 +140,7 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
   LAPSE_TRY(check_family(*family));
   for (;;) {
     LAPSE_TRY_ASSIGN(auto engine_transaction, begin(options_.busy_timeout));
-    WriteTransaction transaction(state_.get(), std::move(engine_transaction), manner.now_ms);
+    WriteTransaction transaction(state_.get(), std::move(engine_transaction));
     LAPSE_TRY_ASSIGN(FamilyWriter writer, FamilyWriter::make(&transaction, family));
     LAPSE_TRY(manner.sweeps ? sweep_and_run(&writer, work) : work(writer));
     Status status = finish_transaction(&transaction).status();

@@ -101,8 +101,6 @@ class Scope {
   virtual Result<ReadView> read(const std::shared_ptr<Family>& family) = 0;
 
   struct Manner {
-    std::optional<int64_t> now_ms =
-        {};              // for calls that are made of several transactions: the time of them all
     bool sweeps = true;  // whether it may also remove a few keys that are due
   };
   // Runs `work`, and makes what it wrote take effect if it returns ok; nothing of it if not. It may be run several times:

@@ -434,12 +434,11 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
   PurgeResult total;
   PurgeOptions rest = options;
   const Stopwatch stopwatch;
-  const int64_t now_ms = scope_->state().now_ms();
   LAPSE_TRY_ASSIGN(const auto families, by_next_deadline(scope_.get()));
   Status failure;
   for (const auto& family : families) {
     PurgeResult purged;
-    const Status status = internal::purge_family(scope_.get(), family, now_ms, rest, &purged);
+    const Status status = internal::purge_family(scope_.get(), family, rest, &purged);
     total.removed += purged.removed;
     total.more_due |= purged.more_due && status.ok();
     rest.limit -= purged.removed;

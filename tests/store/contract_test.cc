@@ -141,6 +141,17 @@ TEST_F(OneReading, PerWrite) {
   EXPECT_ONE_READING(past.clear());
 }
 
+TEST_F(OneReading, PerBatchOfWhatIsDoneInBatches) {
+  Family past = this->past();
+  put_numbered(past, 0, 300, "value");
+  const int before = restless_.readings();
+  EXPECT_EQ(300u, must(past.erase_prefix("")));
+  EXPECT_EQ(2, restless_.readings() - before);
+  const auto end_of = [&](int i) { return must(past.history(numbered(i))).at(0).ended_at_ms; };
+  EXPECT_EQ(end_of(0), end_of(255));
+  EXPECT_EQ(end_of(0) + 1'000, end_of(256));
+}
+
 TEST_F(OneReading, PerTransaction) {
   expect_one_reading("a transaction", [&]() -> Status {
     return store().update([&](Transaction& transaction) -> Status {

@@ -20,10 +20,21 @@ class LifetimeOperations : public EveryPlace {
 };
 INSTANTIATE_PLACE_TESTS(LifetimeOperations);
 
-class TouchThatWaits : public StoreTest {
+// Calls that have to wait for another transaction.
+class WhileItWaits : public StoreTest {
  protected:
-  TouchThatWaits() {
+  WhileItWaits() {
     options_.keep_waiting = [this] { return waits_.release(), true; };
+    options_.sweep_per_write = 0;
+  }
+  // Makes `call`, and meanwhile `happens`.
+  void run(const std::function<void()>& call, const std::function<void()>& happens) {
+    Transaction other = must(store().begin());
+    std::thread waiting(call);
+    waits_.acquire();
+    happens();
+    must(other.commit());
+    waiting.join();
   }
   std::counting_semaphore<> waits_{0};
 };
@@ -100,20 +111,44 @@ TEST_P(LifetimeOperations, TouchNeverGoesPastItsCap) {
 }
 
 // Whoever looked while it waited saw the key expire.
-TEST_F(TouchThatWaits, BringsNoExpiredKeyBack) {
+TEST_F(WhileItWaits, ATouchBringsNoExpiredKeyBack) {
   Family past = this->past();
   for (Family family : {past, this->family("plain")}) {
     must(family.put("key", "value", 10s));
-    Transaction other = must(store().begin());
-    std::thread touching([&] { EXPECT_EQ(std::nullopt, must(family.touch("key", 1h))); });
-    waits_.acquire();
-    clock_.advance(10'000);
-    EXPECT_EQ(std::nullopt, get(family, "key"));
-    must(other.commit());
-    touching.join();
+    run([&] { EXPECT_EQ(std::nullopt, must(family.touch("key", 1h))); },
+        [&] {
+          clock_.advance(10'000);
+          EXPECT_EQ(std::nullopt, get(family, "key"));
+        });
     EXPECT_EQ(std::nullopt, get(family, "key"));
   }
   EXPECT_EQ(std::nullopt, get_at(past, "key", kStart + 10'000));
+}
+
+TEST_F(WhileItWaits, AnEraseOfManyKeysErasesNoneThatExpires) {
+  Family past = this->past();
+  const std::function<uint64_t()> erases[] = {[&] { return must(past.erase_prefix("k")); },
+                                              [&] { return must(past.erase_range("k", "l")); }};
+  for (const auto& erase : erases) {
+    must(past.put("key", "value"));
+    must(past.put("brief", "value", 4s));
+    run([&] { EXPECT_EQ(1u, erase()); }, [&] { clock_.advance(8'000); });
+  }
+  EXPECT_EQ("value[9000,17000)erased value[1000,9000)erased", history(past, "key"));
+  EXPECT_EQ("value[9000,13000)expired value[1000,5000)expired", history(past, "brief"));
+}
+
+TEST_F(WhileItWaits, APurgeAlsoRemovesWhatExpires) {
+  const std::function<PurgeResult()> purges[] = {
+      [&] { return must(store().purge_expired({.limit = 2})); },
+      [&] { return must(store().purge_all_expired({.limit = 2})); }};
+  for (const auto& purge : purges) {
+    put_numbered(store(), 0, 3, "value", 4s);
+    PurgeResult result;
+    run([&] { result = purge(); }, [&] { clock_.advance(8'000); });
+    EXPECT_EQ(2u, result.removed);
+    EXPECT_TRUE(result.more_due);
+  }
 }
 
 TEST_P(LifetimeOperations, TouchThatRenewsNothingWritesNothing) {

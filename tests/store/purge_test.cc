@@ -219,16 +219,6 @@ TEST_P(Purge, CountsOnlyWhatIsNotRolledBack) {
   EXPECT_EQ(4u, store().stats().expired_removed);
 }
 
-// A clock that goes on at each reading.
-class RestlessClock : public Clock {
- public:
-  int64_t now_ms() override { return ++now_ms_; }
-  void set(int64_t now_ms) { now_ms_ = now_ms; }
-
- private:
-  int64_t now_ms_ = kStart;
-};
-
 // With history, a removal writes the value once more.
 TEST_P(Purge, TakesAsManyLargeKeysATransactionAsItHasRoomFor) {
   options_.max_transaction_bytes = 200'000;
@@ -306,15 +296,6 @@ TEST_P(Purge, OfAFamilyThatFailsKeepsOthersFromNothing) {
   EXPECT_CODE(kTooLarge, store().purge_all_expired());
   EXPECT_FALSE(must(store().lapsed("key")));
   EXPECT_TRUE(must(must(store().family("past")).lapsed("large")));
-}
-
-TEST(PurgeOfAllFamilies, TakesTheTimeOnce) {
-  RestlessClock clock;
-  Store store = must(Store::open_in_memory({.clock = &clock}));
-  for (const char* name : {"a", "b", "c"}) must(must(store.create_family(name)).put("key", "value", 1h));
-  clock.set(must(must(store.family("c")).deadline_of("key")).value() -
-            2);  // and the next reading is one later
-  EXPECT_EQ(2u, must(store.purge_all_expired()).removed) << "of a and b, not of c";
 }
 
 TEST_P(Purge, OfKeysWithAnyBytes) {
@@ -420,6 +401,19 @@ TEST_P(PurgeTells, WhatIsWrittenBetweenBatchesCounts) {
   EXPECT_EQ("key00591 key00592", keys(store()));
   EXPECT_EQ(kNever, must(store().next_deadline()));
   EXPECT_EQ(0u, purge(store()));
+}
+
+TEST_P(PurgeTells, WhatIsNoLongerDueWhenTheClockGoesBackBetweenBatchesStays) {
+  const int64_t start_ms = clock_.now_ms();
+  must(store().update([&](Transaction& transaction) {
+    for (int i = 0; i < 600; ++i)
+      LAPSE_TRY(transaction.put(numbered(i), "value", Lifetime::until(start_ms + 1'000 + i)));
+    return Status();
+  }));
+  clock_.advance(5'000);
+  const auto put_back = [&](const RemovedKey&) { clock_.set(start_ms + 1'299); };
+  EXPECT_EQ(300u, purge(store(), {.removed = put_back}));
+  EXPECT_EQ(300u, how_many(stored(store())));
 }
 
 // Those who look for what is due meanwhile may find the same end as the purge has found before.
