@@ -153,8 +153,9 @@ Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) 
   if (closed_.load()) return Status(StatusCode::kUnavailable, "the store has been closed");
   if (fork_generation() != opened_in_)
     return Status(StatusCode::kUnavailable, "inherited over fork(); open the store anew");
-  if (family->id.load() == 0) return dropped_family(family->name);
-  if (const std::optional<int64_t> known_ms = state_->next_due(*family, 0)) return *known_ms;
+  if (const std::optional<int64_t> known_ms = state_->next_due(*family, 0);
+      known_ms && family->id.load() != 0)
+    return *known_ms;
   // Only the writer may remember what it finds. If that is someone else now, this is looked up another time again.
   if (auto engine_transaction = engine_->begin(std::chrono::milliseconds(0)); engine_transaction.ok()) {
     WriteTransaction transaction(state_.get(), std::move(*engine_transaction));

@@ -95,10 +95,6 @@ bool is_of_one_family(const Status& status) {
   }
 }
 
-Status no_such_family(std::string_view name) {
-  return {StatusCode::kNotFound, "there is no family " + internal::quoted(name)};
-}
-
 Status check_new_family(std::string_view name, const FamilyOptions& options) {
   LAPSE_TRY(internal::check_family_name(name));
   return internal::check_family_options(options);
@@ -227,9 +223,10 @@ Result<Family> Store::create_family(std::string_view name, const FamilyOptions& 
 
 Result<Family> Store::family(std::string_view name) const {
   LAPSE_TRY(internal::check_family_name(name));
-  LAPSE_TRY(scope_->engine().snapshot());  // whether the store is open
-  std::shared_ptr<internal::Family> family = scope_->state().find_family(name);
-  if (!family) return no_such_family(name);
+  LAPSE_TRY_ASSIGN(const auto snapshot, scope_->engine().snapshot());
+  LAPSE_TRY_ASSIGN(const FamilyRecord record, internal::read_record(*snapshot, name));
+  std::shared_ptr<internal::Family> family = scope_->state().find_identity(name, record.identity);
+  if (!family) return internal::dropped_family(name);  // meanwhile
   return Family(scope_, std::move(family));
 }
 
@@ -247,10 +244,8 @@ Result<Family> Store::family_or_create(std::string_view name, const FamilyOption
 }
 
 Result<std::vector<std::string>> Store::list_families() const {
-  LAPSE_TRY(scope_->engine().snapshot());
-  std::vector<std::string> names;
-  for (const auto& family : scope_->state().all_families()) names.push_back(family->name);
-  return names;
+  LAPSE_TRY_ASSIGN(const auto snapshot, scope_->engine().snapshot());
+  return internal::family_names_in(*snapshot);
 }
 
 Status Store::drop_family(std::string_view name) {

@@ -55,17 +55,10 @@ class StoreState {
 
   // An odd number, different from all others, while a change of the catalog is under way.
   uint64_t changes_seen() const;
-  // Keeps it so for as long as it lives.
-  class ChangeUnderWay {
-   public:
-    explicit ChangeUnderWay(StoreState* state) : state_(state) { state_->changes_begun_.fetch_add(1); }
-    ~ChangeUnderWay() { state_->changes_done_.fetch_add(1); }
-    ChangeUnderWay(const ChangeUnderWay&) = delete;
-    ChangeUnderWay& operator=(const ChangeUnderWay&) = delete;
-
-   private:
-    StoreState* const state_;
-  };
+  // One is under way from its beginning, before its commit, until it is known what has become of it: that it has been published,
+  // or has not happened. Of one of which that cannot be known, for good: everyone goes by the rows then.
+  void begin_change() { changes_begun_.fetch_add(1); }
+  void end_change() { changes_done_.fetch_add(1); }
   // A family that is being made: so that whoever writes next finds it, though it has not been published.
   void announce(const std::shared_ptr<Family>& family);
   void retract(const std::shared_ptr<Family>& family);  // it was not made after all

@@ -199,14 +199,14 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   const bool is_dated = savepoint().writes > 0;  // else all of it was rolled back, and there is no commit
   const int64_t latest_before_ms = state_->latest_written_at_ms;
   if (is_dated) state_->latest_written_at_ms = written_at_ms_;
-  std::optional<StoreState::ChangeUnderWay> change;
-  if (!changes.empty()) change.emplace(state_);
+  if (!changes.empty()) state_->begin_change();
   const bool is_confirmed_now = mode == Mode::kUnsynced && !changes.empty();
   Result<uint64_t> sequence = commit_engine(is_confirmed_now ? Mode::kOrdinary : mode);
+  const bool is_unknown =
+      sequence.status().code() == StatusCode::kUnknown;  // and may be seen until the reopen
   if (sequence.ok()) {
     state_->publish(changes, *sequence);
     state_->expired_removed.fetch_add(removed_expired_.size(), std::memory_order_relaxed);
-    if (is_dated) raise_to(&state_->latest_committed_ms, written_at_ms_);
     if (stores_time_) {
       raise_to(&state_->stored_date_ms, stores_time_->latest_date_ms);
       state_->stored_clock_ms = stores_time_->clock_ms;
@@ -214,8 +214,10 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   } else if (raised_hints_) {
     state_->hints_are_wrong.store(true);
   }
+  if (is_dated && (sequence.ok() || is_unknown)) raise_to(&state_->latest_committed_ms, written_at_ms_);
+  if (!changes.empty() && !is_unknown) state_->end_change();
   if (!open_ && std::exchange(raised_hints_, false)) state_->raises_under_way.fetch_sub(1);
-  if (!sequence.ok() && !open_) retract_announced();
+  if (!sequence.ok() && !is_unknown && !open_) retract_announced();
   if (open_) state_->latest_written_at_ms = latest_before_ms;  // refused, and still the writer
   return sequence;
 }

@@ -17,6 +17,7 @@
 #include "io_hooks.h"
 #include "lapse/store.h"
 #include "small_disk.h"
+#include "support/support.h"
 
 namespace lapse::fault {
 namespace {
@@ -180,6 +181,62 @@ TEST(StoreFault, AtEveryCallDataDeadlinesAndHistoryStayTogether) {
     }
     std::printf("%s: %lu calls, each failed once\n", kind.name, calls);
   }
+}
+
+// At normal such a commit is there for all to see, though nobody knows whether it will be after a reopen.
+TEST(StoreFault, AChangeOfFamiliesWhoseSyncFailedIsSeenAsAWhole) {
+  const ScratchDir dir;
+  IoWatch watch(dir.path());
+  ManualClock clock(kStartMs);
+  Options options;
+  options.clock = &clock;
+  options.durability = Durability::kNormal;
+  options.sync_interval = 0ms;
+  Store store = must(Store::open(dir.file("my.db"), options));
+  Family cleared = must(store.create_family("cleared", {.counted = true}));
+  Family dropped = must(store.create_family("dropped"));
+  Family swapped = must(store.create_family("swapped"));
+  Family with = must(store.create_family("with"));
+  for (Family family : {cleared, dropped, swapped, with}) ASSERT_TRUE(family.put("key", "before", 1h).ok());
+  ASSERT_TRUE(swapped.put("only here", "value").ok());
+
+  watch.inject({.calls = kSyncCall | kSyncedWriteCall,
+                .name_part = "-journal",
+                .count = kFromThenOn,
+                .error = EIO,
+                .effect = FaultEffect::kSyncLost});
+  const Status changed = store.update([&](Transaction& transaction) -> Status {
+    LAPSE_TRY(transaction.in(cleared).clear());
+    LAPSE_TRY(transaction.in(cleared).put("new", "value"));
+    LAPSE_TRY(transaction.drop_family("dropped"));
+    LAPSE_TRY(transaction.swap_families("swapped", "with"));
+    LAPSE_TRY_ASSIGN(Family made, transaction.create_family("made"));
+    LAPSE_TRY(transaction.in(made).put("key", "value"));
+    return transaction.put("key", "value");
+  });
+  watch.inject_nothing();
+  ASSERT_EQ(StatusCode::kUnknown, changed.code()) << changed.to_string();
+
+  EXPECT_EQ("value", must(store.get("key")));
+  EXPECT_EQ((std::vector<std::string>{"cleared", "default", "made", "swapped", "with"}),
+            must(store.list_families()));
+  EXPECT_EQ(StatusCode::kNotFound, store.family("dropped").status().code());
+  EXPECT_EQ(StatusCode::kNotFound, dropped.get("key").status().code());
+  EXPECT_EQ(StatusCode::kNotFound, dropped.next_deadline().status().code());
+  const Snapshot snapshot = must(store.snapshot());
+  for (const Reader& reader : {Reader(cleared), snapshot.in(cleared)}) {
+    EXPECT_EQ(std::nullopt, must(reader.get("key")));
+    EXPECT_EQ("value", must(reader.get("new")));
+    EXPECT_EQ(1U, must(reader.count()));
+    EXPECT_EQ(kNever, must(reader.next_deadline()));
+  }
+  for (const Reader& reader : {Reader(with), snapshot.in(with)})
+    EXPECT_EQ("value", must(reader.get("only here")));
+  Family made = must(store.family("made"));
+  for (const Reader& reader : {Reader(made), snapshot.in(made)}) EXPECT_EQ("value", must(reader.get("key")));
+  EXPECT_EQ(kNever, must(made.next_deadline()));
+  EXPECT_FALSE(store.put("more", "value").ok());
+  EXPECT_TRUE(store.verify().ok());
 }
 
 TEST(StoreFault, OnAFullDiskReadsGoOnAndExpiredIsHidden) {
