@@ -2,6 +2,18 @@
 
 namespace lapse::c {
 
+// Ends the transaction, also if there is no memory for its commit.
+class Handle::Ending {
+ public:
+  explicit Ending(Handle* handle) : handle_(handle) { handle_->evict_tenants(false); }
+  ~Ending() { handle_->end_transaction(); }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  Handle* const handle_;
+};
+
 Handle::Handle(Store store, bool read_only, std::chrono::milliseconds busy_timeout)
     : store_(std::move(store)), read_only_(read_only), busy_timeout_(busy_timeout) {
   reset_counters();
@@ -48,11 +60,8 @@ Outcome Handle::begin(bool write) {
 Outcome Handle::commit() {
   const std::lock_guard lock(mutex_);
   if (!in_transaction_.load()) return Outcome::error("there is no transaction to commit");
-  Outcome outcome;
-  evict_tenants(false);
-  if (write_) outcome = write_->commit().status();
-  end_transaction();
-  return outcome;
+  const Ending ending(this);
+  return write_ ? Outcome(write_->commit().status()) : Outcome();
 }
 
 Outcome Handle::rollback() {

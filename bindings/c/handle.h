@@ -138,6 +138,7 @@ class Handle {
   void move_out(Tenant* tenant);
 
  private:
+  class Ending;
   Outcome check_writable() const;
   // REQUIRES: mutex_ is held
   void end_transaction();

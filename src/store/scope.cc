@@ -259,6 +259,18 @@ class Attempt {
   bool kept_ = false;
 };
 
+// Ends a transaction, also if there is no memory for its commit.
+class Ending {
+ public:
+  explicit Ending(WriteTransaction* transaction) : transaction_(transaction) {}
+  ~Ending() { transaction_->abandon(); }  // nothing, if it has been committed
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  WriteTransaction* const transaction_;
+};
+
 }  // namespace
 
 Status TransactionScope::check_open() const {
@@ -303,9 +315,8 @@ Status TransactionScope::run(FunctionRef<Status()> work) {
 Result<uint64_t> TransactionScope::commit(WriteTransaction::Mode mode) {
   LAPSE_TRY(check_open());
   open_ = false;
-  Result<uint64_t> sequence = finish_transaction(&transaction_, mode);
-  transaction_.abandon();  // nothing, if it has been committed
-  return sequence;
+  const Ending ending(&transaction_);
+  return finish_transaction(&transaction_, mode);
 }
 
 void TransactionScope::rollback() {

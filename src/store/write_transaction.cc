@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/memory.h"
 #include "base/try.h"
 #include "store/keys.h"
 
@@ -237,7 +238,9 @@ void WriteTransaction::abandon() {
   forget_raised_hints();
   retract_announced();
   // Ends the transaction, but leaves the object to iterators that may still look at it.
-  if (transaction_->rollback_to({}).ok()) (void)transaction_->commit();
+  quietly([&] {
+    if (transaction_->rollback_to({}).ok()) (void)transaction_->commit();
+  });
 }
 
 }  // namespace lapse::internal

@@ -186,6 +186,17 @@ TEST_F(CNoMemoryWrites, OfAValueThatNeedsABlockOfItsOwn) {
   EXPECT_GT(stops, 0) << "no case where the journal had it and the buffer had not";
 }
 
+TEST_F(CNoMemoryWrites, WhoseCommitEndsTheTransactionInAnyCase) {
+  open();
+  const std::string large(400'000, 'v');
+  starve_writes(large, [&](const std::string& key) {
+    if (const int code = kvstore_begin(kv.get(), 1); code != KVSTORE_OK) return code;
+    const int put_code = put(kv.get(), key, large);
+    const int code = kvstore_commit(kv.get());
+    return put_code == KVSTORE_OK ? code : put_code;
+  });
+}
+
 TEST_F(CNoMemoryWrites, InATransactionThatGoesOn) {
   open();
   const int64_t deadline_ms = kvstore_now_ms() + kHourMs;
