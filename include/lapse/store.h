@@ -218,7 +218,7 @@ class Store final : public Keyspace {
   Result<Snapshot> snapshot_at(int64_t at_ms) const;
 
   // Keyspace::purge_expired for every family, one after the other; that whose keys have been due for longest comes first, so
-  // that a limit starves none.
+  // that a limit starves none. Limit and budget are for all of them together.
   Result<PurgeResult> purge_all_expired(const PurgeOptions& options = {});
 
   // Returns when everything committed so far survives a power cut.

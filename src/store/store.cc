@@ -128,7 +128,7 @@ Status check_family_names(std::string_view a, std::string_view b) {
 }
 
 // Those that have waited longest first, so that a limit never keeps one from its turn.
-Result<std::vector<std::shared_ptr<internal::Family>>> by_next_deadline(internal::Scope* scope) {
+std::multimap<int64_t, std::shared_ptr<internal::Family>> by_next_deadline(internal::Scope* scope) {
   std::multimap<int64_t, std::shared_ptr<internal::Family>> sorted;
   for (const auto& family : scope->state().all_families()) {
     const Result<int64_t> next_ms = scope->next_deadline(family);
@@ -136,9 +136,7 @@ Result<std::vector<std::shared_ptr<internal::Family>>> by_next_deadline(internal
     // One that cannot be read comes last: its purge will say so, and keeps no other from its turn.
     sorted.emplace(next_ms.ok() ? *next_ms : kNever, family);
   }
-  std::vector<std::shared_ptr<internal::Family>> ordered;
-  for (const auto& [next_ms, family] : sorted) ordered.push_back(family);
-  return ordered;
+  return sorted;
 }
 
 Result<uint64_t> count_rows(const engine::Reader& reader, internal::FamilyId id) {
@@ -429,9 +427,13 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
   PurgeResult total;
   PurgeOptions rest = options;
   const Stopwatch stopwatch;
-  LAPSE_TRY_ASSIGN(const auto families, by_next_deadline(scope_.get()));
   Status failure;
-  for (const auto& family : families) {
+  bool is_used_up = false;
+  for (const auto& [next_ms, family] : by_next_deadline(scope_.get())) {
+    if (is_used_up) {
+      total.more_due |= scope_->state().may_remove_what_was_due(next_ms);
+      continue;
+    }
     PurgeResult purged;
     const Status status = internal::purge_family(scope_.get(), family, rest, &purged);
     total.removed += purged.removed;
@@ -439,6 +441,7 @@ Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
     rest.limit -= purged.removed;
     if (options.budget != kForever)
       rest.budget = std::max(milliseconds(0), options.budget - milliseconds(stopwatch.elapsed_us() / 1000));
+    is_used_up = rest.limit == 0 || rest.budget == milliseconds(0);
     if (status.ok() || status.code() == StatusCode::kNotFound) continue;  // it has been dropped meanwhile
     if (!is_of_one_family(status)) return status;
     if (failure.ok()) failure = status;

@@ -267,6 +267,29 @@ TEST_P(Purge, SweepLeavesRoomForTheWriteItself) {
   EXPECT_OK(store().verify());
 }
 
+TEST_P(Purge, OfAllFamiliesHasItsLimitAndBudgetForAllOfThem) {
+  options_.sweep_per_write = 0;
+  for (const char* name : {"a", "b", "c"}) {
+    Family family = this->family(name);
+    put_numbered(family, 0, 300, "value", 1s);
+  }
+  must(family("d").put("key", "value", 1h));
+  clock_.advance(1'000);
+  PurgeResult result;
+  const auto expect = [&](const PurgeOptions& options, uint64_t removed, bool more_due) {
+    const uint64_t before = revision();
+    result = must(store().purge_all_expired(options));
+    EXPECT_EQ(removed, result.removed);
+    EXPECT_EQ(more_due, result.more_due);
+    return revision() - before;
+  };
+  EXPECT_EQ(1u, expect({.budget = 0ms}, 256, true));
+  EXPECT_EQ(1u, expect({.limit = 44}, 44, true));
+  EXPECT_EQ(0u, expect({.limit = 0}, 0, true));
+  EXPECT_EQ(3u, expect({.limit = 500}, 500, true));
+  EXPECT_EQ(1u, expect({.limit = 100}, 100, false));
+}
+
 TEST_P(Purge, OfAllFamiliesWaitsForTheWriterOnce) {
   int asked = 0;
   options_.keep_waiting = [&] { return ++asked, false; };
