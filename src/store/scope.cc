@@ -86,7 +86,13 @@ Result<std::unique_ptr<engine::Transaction>> Scope::begin(milliseconds timeout) 
   }
 }
 
+Status Scope::check_process() const {
+  if (!state_->inherited()) return {};
+  return {StatusCode::kUnavailable, "inherited over fork(); open the store anew"};
+}
+
 Status Scope::check_family(const Family& family) const {
+  LAPSE_TRY(check_process());
   if (family.store == state_.get()) return {};
   return {StatusCode::kInvalidArgument, "family " + quoted(family.name) + " belongs to another store"};
 }
@@ -151,8 +157,6 @@ Status AutoScope::write(const std::shared_ptr<Family>& family, Work work, const 
 Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) {
   LAPSE_TRY(check_family(*family));
   if (closed_.load()) return Status(StatusCode::kUnavailable, "the store has been closed");
-  if (fork_generation() != opened_in_)
-    return Status(StatusCode::kUnavailable, "inherited over fork(); open the store anew");
   if (const std::optional<int64_t> known_ms = state_->next_due(*family, 0);
       known_ms && family->id.load() != 0)
     return *known_ms;
@@ -168,7 +172,7 @@ Result<int64_t> AutoScope::next_deadline(const std::shared_ptr<Family>& family) 
 
 void AutoScope::remove_expired(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                                int64_t now_ms) {
-  if (options_.read_only || state_->clock_in_doubt()) return;
+  if (options_.read_only || state_->inherited() || state_->clock_in_doubt()) return;
   try {
     remove_in_batches(family, keys, now_ms);
   } catch (const std::bad_alloc&) {  // destructors call this, and the keys are hidden in any case

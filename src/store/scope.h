@@ -22,7 +22,6 @@
 #include "base/function_ref.h"
 #include "engine/engine.h"
 #include "lapse/options.h"
-#include "lapse/process.h"
 #include "lapse/status.h"
 #include "store/expiry.h"
 #include "store/family_writer.h"
@@ -131,9 +130,11 @@ class Scope {
   const std::shared_ptr<engine::Engine>& shared_engine() const { return engine_; }
   const std::shared_ptr<StoreState>& shared_state() const { return state_; }
   const Options& options() const { return options_; }
+  Status check_process() const;
   void note_closed() { closed_.store(true); }
 
  protected:
+  // That it is one of this store's, and the store one of this process.
   Status check_family(const Family& family) const;
   // Runs `work` in a transaction that, before its first write in a family, may also remove a few keys that are due: what it
   // writes itself is never swept.
@@ -159,8 +160,6 @@ class AutoScope final : public Scope {
  private:
   void remove_in_batches(const std::shared_ptr<Family>& family, const std::vector<ExpiredKey>& keys,
                          int64_t now_ms);
-
-  const uint64_t opened_in_ = fork_generation();
 };
 
 class SnapshotScope final : public Scope {

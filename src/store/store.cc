@@ -424,6 +424,7 @@ void WriteBatch::erase(const Family& family, std::string_view key) {
 // ----------------------------------------------------------------------------------------- maintenance
 
 Result<PurgeResult> Store::purge_all_expired(const PurgeOptions& options) {
+  LAPSE_TRY(scope_->check_process());
   PurgeResult total;
   PurgeOptions rest = options;
   const Stopwatch stopwatch;

@@ -26,7 +26,10 @@ StoreState::StoreState(const Options& options) : clock_(options.clock) {
   clock_ = own_clock_.get();
 }
 
-int64_t StoreState::now_ms() { return std::clamp<int64_t>(clock_->now_ms(), 0, kNever - 1); }
+int64_t StoreState::now_ms() {
+  Clock* const clock = inherited() ? WallClock::instance() : clock_;  // which has no lock
+  return std::clamp<int64_t>(clock->now_ms(), 0, kNever - 1);
+}
 
 bool StoreState::may_remove_what_was_due(int64_t at_ms) {
   // Before and after: this reading may begin a doubt, and another thread's may end one.

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "lapse/options.h"
+#include "lapse/process.h"
 #include "lapse/status.h"
 #include "store/catalog.h"
 #include "store/guarded_clock.h"
@@ -32,6 +33,10 @@ class StoreState {
 
   // Reads the catalog, or begins one in an empty store. Only the first call does anything.
   Status load(engine::Engine* engine, const Options& options);
+
+  // Whether this is a child of the process that opened the store. There another thread of the parent may have had any lock when
+  // it forked, and nobody gives it back: to be asked before one is taken.
+  bool inherited() const { return fork_generation() != opened_in_; }
 
   // Never negative.
   int64_t now_ms();
@@ -99,6 +104,8 @@ class StoreState {
   std::atomic<uint64_t> expired_removed{0};
 
  private:
+  const uint64_t opened_in_ = fork_generation();
+
   Status read_catalog(engine::Engine* engine);
   Status begin_catalog(engine::Engine* engine, const Options& options);
 

@@ -235,6 +235,7 @@ Status WriteTransaction::store_time_and_commit() {
 void WriteTransaction::abandon() {
   if (!open_) return;
   open_ = false;
+  if (state_->inherited()) return;
   forget_raised_hints();
   retract_announced();
   // Ends the transaction, but leaves the object to iterators that may still look at it.
