@@ -10,11 +10,11 @@ int Outcome::code_of(StatusCode code) {
     case StatusCode::kConflict: return KVSTORE_BUSY;  // both: try again
     case StatusCode::kCorrupt: return KVSTORE_CORRUPT;
     case StatusCode::kReadOnly: return KVSTORE_READONLY;
+    case StatusCode::kUnknown: return KVSTORE_UNKNOWN;
     case StatusCode::kInvalidArgument:
     case StatusCode::kTooLarge:
     case StatusCode::kNoSpace:
     case StatusCode::kIoError:
-    case StatusCode::kUnknown:
     case StatusCode::kUnavailable:
     case StatusCode::kUnsupported: return KVSTORE_ERROR;  // the message tells them apart
   }

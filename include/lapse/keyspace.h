@@ -14,10 +14,10 @@
 //    snapshot or iterator did.
 //  - Absence is an answer: std::nullopt, or false. A Status that is not ok means that nothing was changed, and says
 //    what was wrong: kInvalidArgument (bad input), kTooLarge (over a limit), kBusy (another transaction is open and
-//    busy_timeout has passed), kReadOnly, kNoSpace, kIoError, kCorrupt, kUnknown (the change was made, but the disk
-//    did not confirm it), kUnavailable (closed), kNotFound (the family has been dropped). Calls that work in batches
-//    (erase_prefix, erase_range, and all that purge) are the exception outside of a transaction: the batch that failed
-//    changed nothing, those before it stay done.
+//    busy_timeout has passed), kReadOnly, kNoSpace, kIoError, kCorrupt, kUnavailable (closed), kNotFound (the family has
+//    been dropped). There are two exceptions. kUnknown: the disk did not confirm the change, and after a reopen it is
+//    there as a whole or not at all. And calls that work in batches (erase_prefix, erase_range, and all that purge),
+//    outside of a transaction: the batch that failed changed nothing, those before it stay done.
 //  - Keys are up to 64 KiB, values up to 1 GiB less 1,024 bytes (kMaxValueBytes), any bytes; the empty key and the empty
 //    value are ordinary.
 //  - Any thread may call, at any time. A Transaction is for one thread at a time.

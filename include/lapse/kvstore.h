@@ -19,7 +19,8 @@
  *
  *  - It returns KVSTORE_OK, or a code that says what to do, and kvstore_errmsg() says what happened. A call that failed
  *    has changed nothing (a purge: nothing in the batch of 256 keys at which it failed), and its outputs are 0 and NULL.
- *    No C++ exception comes out of any.
+ *    Only a write that is KVSTORE_UNKNOWN or KVSTORE_NOMEM may have been made after all, but then as a whole. No C++
+ *    exception comes out of any.
  *  - A NULL handle, a NULL pointer or a negative length is KVSTORE_ERROR. Pointers that may be NULL are marked "or NULL".
  *  - Keys are up to 64 KiB, values up to 1 GiB less 1 KiB, any bytes; a length of 0 is an ordinary key or value.
  *  - Times are milliseconds since 1970. A key with deadline D is visible at time t if and only if t < D: from then on every
@@ -55,11 +56,14 @@ typedef struct KVIterator KVIterator;
 /* ------------------------------------------------------------------------------------------ result codes */
 
 #define KVSTORE_OK 0
-#define KVSTORE_ERROR 1        /* the call is wrong, or the disk is full or failing: errmsg tells */
-#define KVSTORE_BUSY 5         /* another transaction or process is there: try again later */
-#define KVSTORE_LOCKED 6       /* cannot be done while this handle has a transaction open: end it first */
-#define KVSTORE_NOMEM 7        /* out of memory */
-#define KVSTORE_READONLY 8     /* a write on a read-only handle, or in a read transaction */
+#define KVSTORE_ERROR 1    /* the call is wrong, or the disk is full or failing: errmsg tells */
+#define KVSTORE_BUSY 5     /* another transaction or process is there: try again later */
+#define KVSTORE_LOCKED 6   /* cannot be done while this handle has a transaction open: end it first */
+#define KVSTORE_NOMEM 7    /* out of memory */
+#define KVSTORE_READONLY 8 /* a write on a read-only handle, or in a read transaction */
+/* The disk did not confirm what was written: after a reopen, which all further writes need, it is there as a whole or not
+ * at all. SNKV has no such code; the number is that of SQLite's for a failing disk. */
+#define KVSTORE_UNKNOWN 10
 #define KVSTORE_CORRUPT 11     /* bytes on disk are not what was written */
 #define KVSTORE_NOTFOUND 12    /* no such key, no such family (dropped, perhaps), no such file */
 #define KVSTORE_AUTH_FAILED 13 /* never: there is no encryption */
@@ -232,7 +236,8 @@ void kvstore_iterator_close(KVIterator* it /* or NULL */);
 /* `write` not 0: KVSTORE_BUSY if another handle's transaction stays open for busyTimeout. `write` 0: reads see one moment,
  * writes are KVSTORE_READONLY, and nobody is kept waiting. KVSTORE_ERROR if this handle has one open. */
 int kvstore_begin(KVStore* kv, int write);
-/* All of it takes effect, or, if this fails, nothing; the transaction has ended in any case. KVSTORE_ERROR if there is none. */
+/* All of it takes effect, or, if this fails, nothing (KVSTORE_UNKNOWN, KVSTORE_NOMEM: one or the other); the transaction
+ * has ended in any case. KVSTORE_ERROR if there is none. */
 int kvstore_commit(KVStore* kv);
 int kvstore_rollback(KVStore* kv);
 

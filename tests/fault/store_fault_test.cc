@@ -15,6 +15,7 @@
 #include "base/try.h"
 #include "fault_env.h"
 #include "io_hooks.h"
+#include "lapse/kvstore.h"
 #include "lapse/store.h"
 #include "small_disk.h"
 #include "support/support.h"
@@ -26,6 +27,11 @@ using namespace std::chrono_literals;
 
 constexpr int64_t kStartMs = 1'000'000;
 constexpr uint64_t kFromThenOn = ~uint64_t{0};
+const Fault kFailedJournalSyncs{.calls = kSyncCall | kSyncedWriteCall,
+                                .name_part = "-journal",
+                                .count = kFromThenOn,
+                                .error = EIO,
+                                .effect = FaultEffect::kSyncLost};
 
 // A key as it may be: absent, or with a value and a deadline.
 struct Seen {
@@ -200,11 +206,7 @@ TEST(StoreFault, AChangeOfFamiliesWhoseSyncFailedIsSeenAsAWhole) {
   for (Family family : {cleared, dropped, swapped, with}) ASSERT_TRUE(family.put("key", "before", 1h).ok());
   ASSERT_TRUE(swapped.put("only here", "value").ok());
 
-  watch.inject({.calls = kSyncCall | kSyncedWriteCall,
-                .name_part = "-journal",
-                .count = kFromThenOn,
-                .error = EIO,
-                .effect = FaultEffect::kSyncLost});
+  watch.inject(kFailedJournalSyncs);
   const Status changed = store.update([&](Transaction& transaction) -> Status {
     LAPSE_TRY(transaction.in(cleared).clear());
     LAPSE_TRY(transaction.in(cleared).put("new", "value"));
@@ -237,6 +239,20 @@ TEST(StoreFault, AChangeOfFamiliesWhoseSyncFailedIsSeenAsAWhole) {
   EXPECT_EQ(kNever, must(made.next_deadline()));
   EXPECT_FALSE(store.put("more", "value").ok());
   EXPECT_TRUE(store.verify().ok());
+}
+
+TEST(StoreFault, WhatTheDiskDidNotConfirmHasACodeOfItsOwnInC) {
+  const ScratchDir dir;
+  IoWatch watch(dir.path());
+  KVStore* kv = nullptr;
+  KVStoreConfig config{};
+  config.syncLevel = KVSTORE_SYNC_FULL;
+  ASSERT_EQ(KVSTORE_OK, kvstore_open_v2(dir.file("my.db").c_str(), &kv, &config));
+  watch.inject(kFailedJournalSyncs);
+  EXPECT_EQ(KVSTORE_UNKNOWN, kvstore_put(kv, "key", 3, "value", 5));
+  watch.inject_nothing();
+  EXPECT_EQ(KVSTORE_ERROR, kvstore_put(kv, "key", 3, "value", 5)) << "this one changed nothing";
+  kvstore_close(kv);
 }
 
 TEST(StoreFault, OnAFullDiskReadsGoOnAndExpiredIsHidden) {
