@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -675,6 +676,22 @@ TEST_F(LocalSyncTest, BackgroundThreadSyncsWithoutFurtherCommits) {
   auto engine = open(options);
   put(*engine, "key", "value");
   EXPECT_TRUE(comes_true([&] { return engine->stats().durable_sequence == 1; }));
+}
+
+TEST_F(LocalSyncTest, AnIntervalWithoutEndIsNeverOver) {
+  for (const bool background : {false, true}) {
+    TempDir dir;
+    LocalOptions options;
+    options.background_drain = background;
+    options.sync_interval_ms = std::numeric_limits<int64_t>::max();
+    options.clock = &clock_;
+    auto engine = must(open_local(dir.file("test.db"), options));
+    for (int i = 0; i < 5; ++i) {
+      clock_.advance(3'600'000);
+      put(*engine, numbered(i), "value");
+    }
+    EXPECT_EQ(0U, engine->stats().durable_sequence);
+  }
 }
 
 TEST_F(LocalSyncTest, AtFullReadersSeeACommitWhenItIsSyncedAndWritersAtOnce) {

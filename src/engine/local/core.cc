@@ -213,7 +213,7 @@ Status Core::confirm(uint64_t sequence, Confirmation confirmation) {
   }
   // Where there is a thread, it syncs; a writer does it only if the disk has kept the thread waiting for too long.
   const int64_t patience = has_background_.load(std::memory_order_relaxed) ? 2 : 1;
-  return sync_if_due(sequence, patience * options_.sync_interval_ms);
+  return sync_if_due(sequence, patience);
 }
 
 Status Core::sync_to(uint64_t sequence) {
@@ -234,11 +234,11 @@ int64_t Core::note_unsynced() {
   return now_ms;
 }
 
-Status Core::sync_if_due(uint64_t sequence, int64_t interval_ms) {
+Status Core::sync_if_due(uint64_t sequence, int64_t patience) {
   const int64_t now_ms = note_unsynced();
   if (options_.durability != Durability::kNormal) return {};
   int64_t last_ms = last_sync_ms_.load(std::memory_order_relaxed);
-  if (now_ms - last_ms < interval_ms) return {};
+  if ((now_ms - last_ms) / patience < options_.sync_interval_ms) return {};  // a product could be too large
   // One committer does it; the others go on.
   if (!last_sync_ms_.compare_exchange_strong(last_ms, now_ms)) return {};
   return sync_to(sequence);
@@ -502,8 +502,7 @@ void Core::background_loop() {
     };
     const auto sync = [&] {
       if (journal_ && appended_sequence() > journal_->synced_sequence())
-        (void)sync_if_due(appended_sequence(),
-                          options_.sync_interval_ms);  // an error is the journal's for good
+        (void)sync_if_due(appended_sequence(), 1);  // an error is the journal's for good
     };
     const auto keep_up = [&] {
       view()->active->order_if_many();

@@ -136,7 +136,7 @@ class Core {
   Status confirm(uint64_t sequence, Confirmation confirmation);
   Status sync_to(uint64_t sequence);
   int64_t note_unsynced();
-  Status sync_if_due(uint64_t sequence, int64_t interval_ms);
+  Status sync_if_due(uint64_t sequence, int64_t patience);  // in intervals
 
   Status make_room();
   void freeze();
