@@ -64,7 +64,7 @@ Status StoreState::read_catalog(engine::Engine* engine) {
                                           std::to_string(kFormatVersion)};
   LAPSE_TRY_ASSIGN(const auto time, read_time(*snapshot));
   if (time) {
-    latest_written_at_ms = time->latest_date_ms;
+    last_dated_.date_ms = time->latest_date_ms;
     latest_committed_ms = stored_date_ms = time->latest_date_ms;
     stored_clock_ms = time->clock_ms;
     clock_->resume_from(time->clock_ms);
@@ -144,6 +144,15 @@ std::vector<std::shared_ptr<Family>> StoreState::all_families() const {
     if (family->id.load() != 0) families.push_back(family);
   }
   return families;
+}
+
+int64_t StoreState::latest_date_before(uint64_t sequence) const {
+  return (last_dated_.sequence < sequence ? last_dated_ : dated_before_last_).date_ms;
+}
+
+void StoreState::note_date(uint64_t sequence, int64_t date_ms) {
+  if (last_dated_.sequence < sequence) dated_before_last_ = last_dated_;
+  last_dated_ = {sequence, date_ms};
 }
 
 void StoreState::forget_hints() {

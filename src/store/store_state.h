@@ -76,7 +76,11 @@ class StoreState {
 
   // --- the writer's: only to be touched by whoever has the engine's transaction
 
-  int64_t latest_written_at_ms = 0;
+  // The latest date of the commits before number `sequence`, the one that the writer's is to have.
+  int64_t latest_date_before(uint64_t sequence) const;
+  // The writer is about to make commit `sequence`, of this date. Should that fail, the next writer's is to have its number, and
+  // dates nothing by it.
+  void note_date(uint64_t sequence, int64_t date_ms);
   uint64_t transactions_begun = 0;
   // No id from here on was ever handed out, not even by a transaction that came to nothing: handles of what it made may be
   // around, and must not find another family under their id.
@@ -111,6 +115,13 @@ class StoreState {
 
   std::unique_ptr<GuardedClock> own_clock_;
   Clock* clock_;
+
+  struct DatedCommit {
+    uint64_t sequence = 0;
+    int64_t date_ms = 0;
+  };
+  DatedCommit last_dated_;         // the writer's: made, or failed
+  DatedCommit dated_before_last_;  // made
 
   std::atomic<uint64_t> changes_begun_{0};
   std::atomic<uint64_t> changes_done_{0};

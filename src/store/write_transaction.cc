@@ -24,7 +24,7 @@ WriteTransaction::WriteTransaction(StoreState* state, std::unique_ptr<engine::Tr
     : state_(state),
       transaction_(std::move(transaction)),
       now_ms_(now_ms ? *now_ms : state->now_ms()),
-      written_at_ms_(std::max(now_ms_, state->latest_written_at_ms)),
+      written_at_ms_(std::max(now_ms_, state->latest_date_before(transaction_->sequence()))),
       records_by_row_(state->changes_seen() % 2 != 0),
       number_(++state->transactions_begun) {
   if (state->hints_are_wrong.load(std::memory_order_relaxed)) {
@@ -198,8 +198,7 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   LAPSE_TRY(store_time());
   LAPSE_TRY_ASSIGN(const std::vector<StoreState::Change> changes, collect_changes());
   const bool is_dated = savepoint().writes > 0;  // else all of it was rolled back, and there is no commit
-  const int64_t latest_before_ms = state_->latest_written_at_ms;
-  if (is_dated) state_->latest_written_at_ms = written_at_ms_;
+  if (is_dated) state_->note_date(revision(), written_at_ms_);
   if (!changes.empty()) state_->begin_change();
   const bool is_confirmed_now = mode == Mode::kUnsynced && !changes.empty();
   Result<uint64_t> sequence = commit_engine(is_confirmed_now ? Mode::kOrdinary : mode);
@@ -219,7 +218,6 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
   if (!changes.empty() && !is_unknown) state_->end_change();
   if (!open_ && std::exchange(raised_hints_, false)) state_->raises_under_way.fetch_sub(1);
   if (!sequence.ok() && !is_unknown && !open_) retract_announced();
-  if (open_) state_->latest_written_at_ms = latest_before_ms;  // refused, and still the writer
   return sequence;
 }
 

@@ -241,6 +241,33 @@ TEST(StoreFault, AChangeOfFamiliesWhoseSyncFailedIsSeenAsAWhole) {
   EXPECT_TRUE(store.verify().ok());
 }
 
+TEST(StoreFault, ACommitThatFailedDatesNoneBehindIt) {
+  const ScratchDir dir;
+  IoWatch watch(dir.path());
+  ManualClock clock(kStartMs);
+  Options options;
+  options.clock = &clock;
+  options.durability = Durability::kFull;  // where what is written to the journal can fail
+  Store store = must(Store::open(dir.file("my.db"), options));
+  Family past = must(store.create_family("past", {.history = HistoryPolicy{}}));
+  const auto put = [&](int64_t at_ms) {
+    clock.set(at_ms);
+    return past.put("key", "value");
+  };
+  constexpr int64_t kYearMs = 365LL * 24 * 3'600'000;
+  must(put(kStartMs + 1'000));
+  watch.inject({.calls = kWriteCall, .name_part = "-journal", .count = kFromThenOn, .error = ENOSPC});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(StatusCode::kNoSpace, put(kStartMs + kYearMs).code());
+  watch.inject_nothing();
+  must(put(kStartMs + 500));
+  must(put(kStartMs + 2'000));
+  std::vector<int64_t> dates;
+  for (const Revision& revision : must(past.history("key")))
+    dates.push_back(revision.written_at_ms - kStartMs);
+  EXPECT_EQ((std::vector<int64_t>{2'000, 1'000, 1'000}), dates);
+  EXPECT_TRUE(store.verify().ok());
+}
+
 TEST(StoreFault, WhatTheDiskDidNotConfirmHasACodeOfItsOwnInC) {
   const ScratchDir dir;
   IoWatch watch(dir.path());
