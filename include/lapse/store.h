@@ -121,6 +121,9 @@ class Transaction final : public Keyspace {
 
   uint64_t revision() const;  // that commit() will give it
   int64_t now_ms() const;
+  // What has been written, index and history included, and what was undone as well: for those who commit before it is too much
+  // for one transaction.
+  size_t written_bytes() const;
 
  private:
   using Keyspace::Keyspace;

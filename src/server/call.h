@@ -36,8 +36,6 @@ struct Call {
   Result<Keyspace*> write() const { return write(session.db); }
   Result<Keyspace*> write(int db) const;
 
-  // Tells how much was written, so that a turn does not become too large for one commit.
-  void wrote(std::string_view key, uint64_t value_bytes) const;
   // Tells of a change: watchers are marked, and an event goes out (kNew and kKeyMiss are events without a change; see
   // told()).
   void changed(uint32_t event_class, std::string_view event, std::string_view key) const {

@@ -425,10 +425,6 @@ int64_t Call::now_ms() const { return server.now_ms(); }
 Result<const Reader*> Call::read(int db) const { return server.turn().read(db); }
 Result<Keyspace*> Call::write(int db) const { return server.turn().write(db); }
 
-void Call::wrote(std::string_view key, uint64_t value_bytes) const {
-  server.turn().count_written(key.size() + value_bytes);
-}
-
 void Call::changed(uint32_t event_class, std::string_view event, std::string_view key, int db) const {
   server.watchers().key_changed(db, key);
   server.expired_keys().remove(db, key);

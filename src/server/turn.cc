@@ -93,7 +93,6 @@ Status Turn::commit() {
 
 void Turn::forget_handles() {
   begun_.reset();
-  written_bytes_ = 0;
   keys_.clear();
   readers_.clear();
   writers_.clear();

@@ -50,13 +50,11 @@ class Turn {
   }
 
   bool writes() const { return transaction_.has_value(); }
-  // What has been written since the last commit, as far as commands tell.
-  void count_written(uint64_t bytes) { written_bytes_ += bytes; }
-  // Which keys have been written since, of families with history.
+  // Which keys have been written since the last commit, of families with history.
   void note_key(int db, std::string_view key) { keys_.emplace(db, key); }
   bool has_noted_keys() const { return !keys_.empty(); }
   bool has_noted(int db, std::string_view key) const { return keys_.contains({db, std::string(key)}); }
-  bool is_full() const { return written_bytes_ > kMostBytes; }
+  bool is_full() const { return transaction_ && transaction_->written_bytes() > kMostBytes; }
   // What a command may go back to: a turn that has not written yet goes back to nothing written.
   Savepoint savepoint() const { return transaction_ ? transaction_->savepoint() : Savepoint{}; }
   Status rollback_to(Savepoint savepoint);
@@ -82,7 +80,6 @@ class Turn {
   Status failure_;
   bool out_of_memory_ = false;
   std::optional<Result<uint64_t>> begun_;  // the commit that the disk has not confirmed
-  uint64_t written_bytes_ = 0;
   std::set<std::pair<int, std::string>> keys_;
   std::vector<int> changed_;
   bool all_changed_ = true;

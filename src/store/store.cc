@@ -404,6 +404,7 @@ Status Transaction::rollback_to(Savepoint savepoint) {
 }
 uint64_t Transaction::revision() const { return scope()->transaction().revision(); }
 int64_t Transaction::now_ms() const { return scope()->transaction().now_ms(); }
+size_t Transaction::written_bytes() const { return scope()->transaction().written_bytes(); }
 
 void WriteBatch::put(std::string_view key, std::string_view value, Lifetime lifetime) {
   writes_.push_back({std::nullopt, std::string(key), std::string(value), lifetime});

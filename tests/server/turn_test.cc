@@ -52,6 +52,33 @@ TEST_F(Turns, ATurnThatWritesMuchIsSeveralCommits) {
   EXPECT_EQ(std::vector<std::string>(8, "(integer) 1"), a_.receive_all());
 }
 
+TEST_F(Turns, ALifetimeThatIsChangedCountsAsTheWholeRow) {
+  a_(std::vector<std::string>{"SET", "blob", std::string(20 << 20, 'x')});
+  const auto commits_of = [&](const std::string& line) {
+    const uint64_t before = server_->statistics().commits;
+    server_.together([&] {
+      for (int i = 0; i < 8; ++i) a_(line + std::to_string(1'000 + i));
+    });
+    EXPECT_EQ(8U, a_.receive_all().size());
+    return server_->statistics().commits - before;
+  };
+  EXPECT_EQ(2U, commits_of("EXPIRE blob "));
+  EXPECT_EQ(2U, commits_of("GETEX blob EX "));
+}
+
+TEST_F(Turns, WhatGoesIntoTheHistoryCounts) {
+  a_("FAMILY CREATE docs history yes");
+  a_("SELECT docs");
+  for (int i = 0; i < 8; ++i)
+    a_(std::vector<std::string>{"SET", "doc" + std::to_string(i), std::string(20 << 20, 'x')});
+  const uint64_t before = server_->statistics().commits;
+  server_.together([&] {
+    for (int i = 0; i < 8; ++i) a_("DEL doc" + std::to_string(i));
+  });
+  EXPECT_EQ(before + 2, server_->statistics().commits);
+  EXPECT_EQ(std::vector<std::string>(8, "(integer) 1"), a_.receive_all());
+}
+
 TEST_F(Turns, AnExecIsOneCommitHoweverMuchItWrites) {
   a_(std::vector<std::string>{"SET", "source", std::string(20 << 20, 'x')});
   a_("MULTI");

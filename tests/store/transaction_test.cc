@@ -54,6 +54,19 @@ TEST_P(Transactions, RolledBackLeaveNothing) {
   EXPECT_OK(store().put("next", "value"));
 }
 
+TEST_P(Transactions, TellHowMuchTheyHaveWrittenTheHistoryIncluded) {
+  Family docs = must(store().create_family("docs", {.history = HistoryPolicy{}}));
+  must(docs.put("key", std::string(100'000, 'x')));
+  Transaction transaction = must(store().begin());
+  EXPECT_EQ(0U, transaction.written_bytes());
+  must(transaction.put("key", std::string(100'000, 'x')));
+  EXPECT_NEAR(100'000, static_cast<double>(transaction.written_bytes()), 1'000);
+  must(transaction.expire("key", 1min));
+  EXPECT_NEAR(200'000, static_cast<double>(transaction.written_bytes()), 1'000);
+  EXPECT_TRUE(must(transaction.in(docs).erase("key")));
+  EXPECT_NEAR(300'000, static_cast<double>(transaction.written_bytes()), 1'000);
+}
+
 TEST_P(Transactions, ThatAreOverRefuseEveryCall) {
   for (const bool committed : {true, false}) {
     Transaction transaction = must(store().begin());

@@ -76,7 +76,6 @@ Status put(const Call& call, std::string_view value, int64_t deadline_ms) {
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   LAPSE_TRY(
       keys->put(key, value, deadline_ms == kNever ? Lifetime::forever() : Lifetime::until(deadline_ms)));
-  call.wrote(key, value.size());
   call.told(kNew, "new", key);
   call.changed(kGeneric, "restore", key);
   return {};

@@ -32,7 +32,6 @@ Status put_at(const Call& call, const Place& place, const Entry& entry) {
   LAPSE_TRY(call.server.expire_if_lapsed(call, place.db, place.key));
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write(place.db));
   call.changed(kNew, "new", place.key, place.db);
-  call.wrote(place.key, entry.value.size());
   return keys->put(place.key, entry.value,
                    entry.deadline_ms == kNever ? Lifetime::forever() : Lifetime::until(entry.deadline_ms));
 }

@@ -200,8 +200,6 @@ Status restoreat(Call& call) {
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   LAPSE_TRY_ASSIGN(const bool restored, keys->restore(key, at_ms, lifetime));
   if (restored) {
-    LAPSE_TRY_ASSIGN(const std::optional<std::string> value, keys->get(key));
-    call.wrote(key, value ? value->size() : 0);
     if (!there) call.told(kNew, "new", key);
     call.changed(kGeneric, "restore", key);
   }

@@ -16,7 +16,6 @@ Status append(Call& call) {
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   LAPSE_TRY(tell_if_new(call, call[1]));
   LAPSE_TRY_ASSIGN(const uint64_t length, keys->append(call[1], call[2]));
-  call.wrote(call[1], length);
   LAPSE_TRY(check_length(call, length));  // undone if it is too long
   call.changed(kString, "append", call[1]);
   call.reply.integer(static_cast<int64_t>(length));

@@ -33,7 +33,6 @@ Status write_value(const Call& call, std::string_view key, std::string_view valu
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   LAPSE_TRY(tell_if_new(call, key));
   LAPSE_TRY(keys->put(key, value, lifetime));
-  call.wrote(key, value.size());
   call.changed(kString, event, key);
   return {};
 }
