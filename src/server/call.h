@@ -47,9 +47,9 @@ struct Call {
   // Whether anyone would hear of such events, for those that cost something to find out about.
   bool wanted(uint32_t event_class) const;
 
-  // For replies that may grow with what there is, after each part of them: beyond the client's output limit the client is
-  // dropped, and nothing more need be said to it.
-  Status check_output() const;
+  // For replies that may grow with what there is, or with what is asked for, after each part of them: beyond the client's output
+  // limit the client is dropped, and nothing more need be said to it. `more` bytes are to come that are not in the reply yet.
+  Status check_output(size_t more = 0) const;
 
   // For reads that count as hits and misses in INFO.
   void looked_up(std::string_view key, bool found) const;

@@ -436,8 +436,8 @@ void Call::told(uint32_t event_class, std::string_view event, std::string_view k
   if (wanted(event_class)) server.add_event({event_class, event, session.db, std::string(key)});
 }
 
-Status Call::check_output() const {
-  server.drop_if_over_output_limit(&session);
+Status Call::check_output(size_t more) const {
+  server.drop_if_over_output_limit(&session, more);
   return session.gone ? refuse("ERR the reply is larger than client-output-buffer-limit allows") : Status();
 }
 

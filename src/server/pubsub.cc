@@ -68,14 +68,6 @@ size_t PubSub::publish(std::string_view channel, const Deliver& deliver) const {
   return receivers;
 }
 
-std::vector<std::string> PubSub::channels(std::string_view pattern) const {
-  std::vector<std::string> names;
-  for (const auto& [name, sessions] : channels_) {
-    if (pattern.empty() || matches_glob(pattern, name)) names.push_back(name);
-  }
-  return names;
-}
-
 size_t PubSub::subscribers(std::string_view channel) const {
   const auto at = channels_.find(channel);
   return at == channels_.end() ? 0 : at->second.size();

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/session.h"
 
@@ -29,18 +28,18 @@ class PubSub {
   size_t publish(std::string_view channel, const Deliver& deliver) const;
 
   bool empty() const { return channels_.empty() && patterns_.empty(); }
-  std::vector<std::string> channels(std::string_view pattern) const;  // with subscribers; "": all
   size_t subscribers(std::string_view channel) const;
-  size_t channel_count() const { return channels_.size(); }
   size_t pattern_count() const { return patterns_.size(); }
 
- private:
   struct ById {
     bool operator()(const Session* a, const Session* b) const { return a->id < b->id; }
   };
   using Sessions = std::set<Session*, ById>;
   using Topics = std::map<std::string, Sessions, std::less<>>;
+  // Those with subscribers.
+  const Topics& channels() const { return channels_; }
 
+ private:
   static bool add(Topics* topics, std::string_view topic, Session* session);
   static bool remove(Topics* topics, std::string_view topic, Session* session);
 

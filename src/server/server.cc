@@ -328,10 +328,10 @@ const OutputLimit& Server::output_limit(const Session& session) const {
   return session.subscribed() || session.monitors ? config_.pubsub_output : config_.normal_output;
 }
 
-void Server::drop_if_over_output_limit(Session* session) {
+void Server::drop_if_over_output_limit(Session* session, size_t more) {
   const uint64_t most = output_limit(*session).hard_bytes;
   const size_t pending = session->output.pending_bytes() + (session == current_ ? own_message_bytes_ : 0) +
-                         (session->held ? session->input.size() : 0);
+                         (session->held ? session->input.size() : 0) + more;
   if (session->gone || most == 0 || pending <= most) return;
   ++statistics_.clients_over_output_limit;
   drop(session);

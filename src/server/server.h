@@ -62,9 +62,9 @@ class Server {
   bool has_timed_out(const Session& session);
   // What may pile up for it.
   const OutputLimit& output_limit(const Session& session) const;
-  // Drops it if more has piled up, the commands included that are held behind its replies. At once, and not only after the
-  // turn: one command can bring any amount.
-  void drop_if_over_output_limit(Session* session);
+  // Drops it if more has piled up, the commands included that are held behind its replies, and `more` bytes that are to come. At
+  // once, and not only after the turn: one command can bring any amount.
+  void drop_if_over_output_limit(Session* session, size_t more = 0);
 
   // --- turns
 

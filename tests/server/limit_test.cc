@@ -218,6 +218,48 @@ TEST(Limits, OneCommandCannotPileUpMore) {
   });
 }
 
+TEST(Limits, NorCanOneThatAsksForTheSameManyTimes) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  const auto repeated = [](std::vector<std::string> words, const std::string& last, size_t times) {
+    words.insert(words.end(), times, last);
+    return words;
+  };
+  const std::vector<std::vector<std::string>> commands = {repeated({"CLIENT", "LIST", "ID"}, "1", 20'000),
+                                                          repeated({"COMMAND", "INFO"}, "client", 10'000),
+                                                          repeated({"COMMAND", "DOCS"}, "client", 10'000),
+                                                          repeated({"COMMAND", "GETKEYSANDFLAGS", "DEL"}, "a", 200'000)};
+  TestClient first(server);
+  for (const std::vector<std::string>& command : commands) {
+    TestClient greedy(server);
+    server.together([&] {
+      greedy(command);
+      EXPECT_TRUE(greedy.session()->gone) << command[0] << " " << command[1];
+      EXPECT_LT(greedy.session()->output.bytes().capacity(), 4'000'000U) << command[0] << " " << command[1];
+    });
+  }
+}
+
+TEST(Limits, NorCanOneThatAsksForAllThereIs) {
+  TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
+  TestClient subscriber(server);
+  for (int i = 0; i < 40; ++i)
+    server->pubsub().subscribe(subscriber.session(), std::string(100'000, 'c') + std::to_string(i));
+  TestClient slow(server);
+  slow("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 10000");
+  std::vector<std::string> long_words(32, std::string(128, 'x'));
+  long_words[0] = "EXISTS";
+  for (int i = 0; i < 1'000; ++i) slow(long_words);
+  slow("CONFIG SET slowlog-log-slower-than -1");
+  for (const char* line : {"PUBSUB CHANNELS", "SLOWLOG GET -1"}) {
+    TestClient greedy(server);
+    server.together([&] {
+      greedy(line);
+      EXPECT_TRUE(greedy.session()->gone) << line;
+      EXPECT_LT(greedy.session()->output.bytes().capacity(), 4'000'000U) << line;
+    });
+  }
+}
+
 TEST(Limits, OneExecCannotPileUpMoreAndIsDoneAsAWhole) {
   TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
   TestClient greedy(server);

@@ -156,7 +156,10 @@ Status list(Call& call) {
     return syntax_error();
   }
   std::string lines;
-  for (const Session* session : listed) lines += describe(*session, call.now_ms()) + "\n";
+  for (const Session* session : listed) {
+    lines += describe(*session, call.now_ms()) + "\n";
+    LAPSE_TRY(call.check_output(lines.size()));
+  }
   call.reply.verbatim(lines);
   return {};
 }

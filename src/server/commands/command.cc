@@ -305,6 +305,7 @@ Status info(Call& call) {
     } else {
       call.reply.null();
     }
+    LAPSE_TRY(call.check_output());
   }
   return {};
 }
@@ -316,7 +317,10 @@ Status docs(Call& call) {
   }
   if (call.size() == 2) wanted = all_commands();
   call.reply.map(wanted.size());
-  for (const Command* command : wanted) reply_docs(call, *command);
+  for (const Command* command : wanted) {
+    reply_docs(call, *command);
+    LAPSE_TRY(call.check_output());
+  }
   return {};
 }
 
@@ -398,6 +402,7 @@ Status getkeysandflags(Call& call) {
     call.reply.array(2);
     call.reply.bulk(found.keys[i]);
     reply_set(call, key_flags_of(*found.command, call.arguments.subspan(2), i == 0));
+    LAPSE_TRY(call.check_output());
   }
   return {};
 }

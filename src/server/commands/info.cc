@@ -247,7 +247,7 @@ Status stats(Call& call, Text* out) {
   out->add("evicted_clients", 0);
   out->add("keyspace_hits", statistics.hits);
   out->add("keyspace_misses", statistics.misses);
-  out->add("pubsub_channels", call.server.pubsub().channel_count());
+  out->add("pubsub_channels", call.server.pubsub().channels().size());
   out->add("pubsub_patterns", call.server.pubsub().pattern_count());
   out->add("pubsubshard_channels", 0);
   out->add("latest_fork_usec", 0);

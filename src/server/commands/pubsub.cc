@@ -9,6 +9,7 @@
 #include "server/command_table.h"
 #include "server/commands/help.h"
 #include "server/server.h"
+#include "server/text.h"
 
 namespace lapse::server {
 
@@ -93,9 +94,16 @@ Status wrong_subcommand(const Call& call) {
 
 Status channels(Call& call) {
   if (call.size() > 3) return wrong_subcommand(call);
-  const std::vector<std::string> names = call.server.pubsub().channels(call.size() == 3 ? call[2] : "*");
-  call.reply.array(names.size());
-  for (const std::string& name : names) call.reply.bulk(name);
+  const std::string_view pattern = call.size() == 3 ? call[2] : "*";
+  const size_t begin = call.reply.position();
+  size_t found = 0;
+  for (const auto& [name, subscribers] : call.server.pubsub().channels()) {
+    if (!matches_glob(pattern, name)) continue;
+    call.reply.bulk(name);
+    LAPSE_TRY(call.check_output());
+    ++found;
+  }
+  call.reply.insert_array(begin, found);
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "server/command_table.h"
 #include "server/commands/help.h"
 #include "server/server.h"
@@ -31,6 +32,7 @@ Status get(Call& call) {
     for (const std::string& argument : entry.arguments) call.reply.bulk(argument);
     call.reply.bulk(entry.client_address);
     call.reply.bulk(entry.client_name);
+    LAPSE_TRY(call.check_output());
   }
   return {};
 }
