@@ -337,8 +337,11 @@ void Server::drop_if_over_output_limit(Session* session, size_t more) {
   drop(session);
 }
 
+// What is too much for one is not kept even until the turn's end: a message may be too much for many.
 void Server::deliver(Session* to, Output::Kind kind, std::string_view bytes) {
   if (to->closing) return;
+  drop_if_over_output_limit(to, bytes.size());
+  if (to->gone) return;
   note_written(to);
   const bool enough = has_memory_for([&] {
     if (to == current_) {
@@ -349,8 +352,7 @@ void Server::deliver(Session* to, Output::Kind kind, std::string_view bytes) {
       to->output.bytes().append(bytes);
     }
   });
-  if (!enough) return drop(to);  // that it misses something is its own affair
-  drop_if_over_output_limit(to);
+  if (!enough) drop(to);  // that it misses something is its own affair
 }
 
 size_t Server::publish(std::string_view channel, std::string_view message, Output::Kind kind) {

@@ -307,6 +307,24 @@ TEST(Limits, ASubscriberThatDoesNotReadIsDroppedAndTheOthersHearAll) {
   EXPECT_EQ(1U, server->statistics().clients_over_output_limit);
 }
 
+TEST(Limits, AMessageThatIsTooLargeIsKeptForNobody) {
+  TestServer server(config_with([](Config& config) { config.pubsub_output = {1 << 20, 0, 0}; }));
+  TestClient subscriber(server);
+  TestClient monitor(server);
+  subscriber("SUBSCRIBE news");
+  monitor("MONITOR");
+  TestClient publisher(server);
+  server.together([&] {
+    publisher({"PUBLISH", "news", std::string(8 << 20, 'x')});
+    for (TestClient* listener : {&subscriber, &monitor}) {
+      EXPECT_TRUE(listener->session()->gone);
+      EXPECT_LT(listener->session()->output.bytes().capacity(), 1'000'000U);
+    }
+  });
+  EXPECT_EQ("(integer) 1", publisher.receive());
+  EXPECT_EQ(2U, server->statistics().clients_over_output_limit);
+}
+
 TEST(Limits, WatchedKeys) {
   TestServer server(config_with([](Config& config) { config.max_watched_bytes = 100'000; }));
   TestClient client(server);
