@@ -144,7 +144,7 @@ resp::RequestParser::Limits Server::limits_of(const Session& session) const {
   resp::RequestParser::Limits limits;
   limits.max_bulk_bytes = static_cast<size_t>(config_.max_bulk_bytes);
   limits.max_arguments = static_cast<size_t>(config_.max_arguments);
-  if (session.authenticated) return limits;
+  if (is_authenticated(session)) return limits;
   limits.max_bulk_bytes = std::min(limits.max_bulk_bytes, kUnauthenticatedBulkBytes);
   limits.max_arguments = std::min(limits.max_arguments, kUnauthenticatedArguments);
   limits.unauthenticated = true;
@@ -155,7 +155,7 @@ resp::RequestParser::Limits Server::limits_of(const Session& session) const {
 // for what the client sends meanwhile: many send all they have before they read. A stranger is not waited for.
 bool Server::must_hold(const Session& session) const {
   constexpr uint64_t kMostHeld = 64UL << 20;  // of a large limit, or of none
-  if (!session.authenticated) return false;
+  if (!is_authenticated(session)) return false;
   const OutputLimit& limit = output_limit(session);
   uint64_t most = kMostHeld;
   for (const uint64_t bytes : {limit.hard_bytes, limit.soft_bytes}) {
@@ -180,7 +180,7 @@ bool Server::has_timed_out(const Session& session) {
 // CLIENT PAUSE holds up writes, or everything but what ends the pause. Not what is refused in any case, and nothing of a
 // stranger: what waits is kept.
 bool Server::must_wait(const Session& session, std::span<const std::string_view> arguments) const {
-  if (!session.authenticated) return false;
+  if (!is_authenticated(session)) return false;
   const Result<const Command*> command = resolve(arguments);
   if (!command.ok() || !check(session, **command, arguments.size()).ok()) return false;
   if ((*command)->name.starts_with("client|")) return false;
@@ -276,7 +276,7 @@ void Server::finish_reply(Session* session, bool pushed) {
 
 Status Server::check(const Session& session, const Command& command, size_t arguments) const {
   if (!fits_arity(command, arguments) || command.run == nullptr) return wrong_arguments(command.name);
-  if (!session.authenticated && (command.flags & kNoAuth) == 0)
+  if (!is_authenticated(session) && (command.flags & kNoAuth) == 0)
     return refuse("NOAUTH Authentication required.");
   if (command.name.starts_with("debug|") && !may_debug(session, config_.debug_from)) {
     return refuse(

@@ -24,11 +24,11 @@ std::optional<std::string_view> first_key(const resp::Glance& seen) {
   return argument;
 }
 
-bool runs_commands(const Session& session) {
-  return session.authenticated && !session.queue.open && !session.closing;
-}
-
 }  // namespace
+
+bool Server::runs_commands(const Session& session) const {
+  return is_authenticated(session) && !session.queue.open && !session.closing;
+}
 
 void Server::receive(std::span<const Arrival> arrivals) {
   while (!arrivals.empty()) {

@@ -324,7 +324,7 @@ void Server::unpause() { paused_until_ms_ = 0; }
 
 const OutputLimit& Server::output_limit(const Session& session) const {
   static constexpr OutputLimit kOfStrangers = {16 << 10, 0, 0};
-  if (!session.authenticated) return kOfStrangers;
+  if (!is_authenticated(session)) return kOfStrangers;
   return session.subscribed() || session.monitors ? config_.pubsub_output : config_.normal_output;
 }
 

@@ -55,6 +55,10 @@ class Server {
   void disconnect(Session* session);  // it is gone after this
   const std::map<uint64_t, std::unique_ptr<Session>>& sessions() const { return sessions_; }
   Session* find_session(uint64_t id) const;
+  // Whether it may do more than say who it is: it has said so, came when nobody was asked to, or nobody is asked to now.
+  bool is_authenticated(const Session& session) const {
+    return session.authenticated || config_.requirepass.empty();
+  }
   // To be closed when its output has gone; or at once.
   void close_later(Session* session);
   void drop(Session* session);
@@ -167,6 +171,7 @@ class Server {
   Status open_store(Clock* clock);
 
   size_t run_commands(Session* session, std::string_view bytes, size_t most);
+  bool runs_commands(const Session& session) const;
   void look_ahead(std::span<const Arrival> arrivals);
   size_t look_ahead(const Session& session, std::string_view bytes);
   void expect(int db, std::span<const std::string_view> keys);

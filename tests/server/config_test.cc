@@ -68,6 +68,18 @@ TEST_F(ConfigCommands, APasswordIsForThoseWhoComeLater) {
   EXPECT_EQ("PONG", later("PING"));
 }
 
+TEST_F(ConfigCommands, ANewPasswordIsAlsoForThoseWhoNeverSaidTheOldOne) {
+  EXPECT_EQ("OK", client_("CONFIG SET requirepass secret"));
+  TestClient known(server_);
+  TestClient stranger(server_);
+  EXPECT_EQ("OK", known("AUTH secret"));
+  EXPECT_EQ("OK", client_({"CONFIG", "SET", "requirepass", ""}));
+  EXPECT_EQ("OK", stranger({"SET", "key", std::string(20'000, 'x')}));
+  EXPECT_EQ("OK", client_("CONFIG SET requirepass other"));
+  EXPECT_EQ("(error) NOAUTH Authentication required.", stranger("PING"));
+  EXPECT_EQ("PONG", known("PING"));
+}
+
 TEST_F(ConfigCommands, APublicAddressKeepsItsPassword) {
   Config config = TestServer::in_memory();
   config.bind = {"0.0.0.0"};

@@ -46,8 +46,6 @@ Status set_one(Config* config, const Setting& setting, std::string_view name, st
 // What follows from settings that other parts have taken over.
 void take_effect(Server* server) {
   server->want_events(parse_event_classes(server->config().notify_keyspace_events).value_or(0));
-  if (!server->config().requirepass.empty()) return;
-  for (const auto& [id, session] : server->sessions()) session->authenticated = true;
 }
 
 // CONFIG SET name value [name value …]: all of them or none.

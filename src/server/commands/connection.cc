@@ -122,7 +122,7 @@ Status hello(Call& call) {
   LAPSE_TRY_ASSIGN(const HelloOptions options, parse_hello(call));
   if (options.user_and_password)
     LAPSE_TRY(authenticate(call, options.user_and_password->first, options.user_and_password->second));
-  if (!call.session.authenticated) {
+  if (!call.server.is_authenticated(call.session)) {
     return refuse(
         "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
         "<user> "
