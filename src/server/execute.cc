@@ -155,7 +155,7 @@ resp::RequestParser::Limits Server::limits_of(const Session& session) const {
 // for what the client sends meanwhile: many send all they have before they read. A stranger is not waited for.
 bool Server::must_hold(const Session& session) const {
   constexpr uint64_t kMostHeld = 64UL << 20;  // of a large limit, or of none
-  if (!is_authenticated(session)) return false;
+  if (is_stranger(session)) return false;
   const OutputLimit& limit = output_limit(session);
   uint64_t most = kMostHeld;
   for (const uint64_t bytes : {limit.hard_bytes, limit.soft_bytes}) {

@@ -102,6 +102,7 @@ void Server::begin_session(Session* session) {
   session->name.clear();
   session->reply_mode = ReplyMode::kOn;
   session->no_evict = session->no_touch = false;
+  session->was_authenticated |= session->authenticated;
   session->authenticated = config_.requirepass.empty();
 }
 
@@ -324,7 +325,7 @@ void Server::unpause() { paused_until_ms_ = 0; }
 
 const OutputLimit& Server::output_limit(const Session& session) const {
   static constexpr OutputLimit kOfStrangers = {16 << 10, 0, 0};
-  if (!is_authenticated(session)) return kOfStrangers;
+  if (is_stranger(session)) return kOfStrangers;
   return session.subscribed() || session.monitors ? config_.pubsub_output : config_.normal_output;
 }
 

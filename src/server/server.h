@@ -59,6 +59,10 @@ class Server {
   bool is_authenticated(const Session& session) const {
     return session.authenticated || config_.requirepass.empty();
   }
+  // Whether it has never been. One that has may have large replies before it, also when RESET has made it anonymous.
+  bool is_stranger(const Session& session) const {
+    return !session.was_authenticated && !is_authenticated(session);
+  }
   // To be closed when its output has gone; or at once.
   void close_later(Session* session);
   void drop(Session* session);

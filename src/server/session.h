@@ -68,6 +68,7 @@ struct Session {
   int protocol = 2;
   int db = 0;
   bool authenticated = false;
+  bool was_authenticated = false;  // before RESET, so that it is no stranger
   std::string name;
   std::string library_name;
   std::string library_version;

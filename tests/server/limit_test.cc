@@ -129,6 +129,19 @@ TEST(Limits, AStrangerThatDoesNotReadIsDroppedEarly) {
   });
 }
 
+TEST(Limits, WhoWasKnownBeforeAResetGetsItsRepliesToo) {
+  TestServer server(config_with([](Config& config) { config.requirepass = "secret"; }));
+  TestClient known(server);
+  const std::string value(20'000, 'x');
+  EXPECT_EQ("OK", known("AUTH secret"));
+  EXPECT_EQ("OK", known({"SET", "key", value}));
+  known.send("GET key\r\nRESET\r\nGET key\r\nAUTH secret\r\nPING\r\n");
+  EXPECT_EQ((std::vector<std::string>{"\"" + value + "\"", "RESET", "(error) NOAUTH Authentication required.", "OK",
+                                      "PONG"}),
+            known.receive_all());
+  EXPECT_FALSE(known.closed());
+}
+
 TEST(Limits, AClientThatReadsGetsMoreThanTheLimitInOneGo) {
   TestServer server(config_with([](Config& config) { config.normal_output = {1 << 20, 0, 0}; }));
   TestClient client(server);
