@@ -1,9 +1,11 @@
 #include "server/text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <vector>
 
 namespace lapse::server {
 
@@ -105,15 +107,55 @@ bool matches_one(std::string_view pattern, size_t* at, char c) {
   return matches;
 }
 
+// Whether a pattern behind a '*' matches, by following all ways at once, with a bit for each.
+bool matches_behind_star(std::string_view pattern, std::string_view text) {
+  std::vector<size_t> parts;                             // where each stands that matches one character
+  std::vector<uint64_t> stays(pattern.size() / 64 + 1);  // i: a '*' stands before part i
+  const auto set = [](std::vector<uint64_t>* bits, size_t i) { (*bits)[i / 64] |= uint64_t{1} << (i % 64); };
+  set(&stays, 0);
+  for (size_t at = 0; at < pattern.size();) {
+    if (pattern[at] == '*') {
+      set(&stays, parts.size());
+      ++at;
+    } else {
+      parts.push_back(at);
+      matches_one(pattern, &at, '\0');  // moves behind it
+    }
+  }
+  const size_t words = parts.size() / 64 + 1;
+  std::vector<uint64_t> ways(words);  // i: the first i parts have matched
+  set(&ways, 0);
+  std::array<std::vector<uint64_t>, 256> fits;  // which parts a character matches, once it has come
+  for (const char c : text) {
+    std::vector<uint64_t>& fit = fits[static_cast<unsigned char>(c)];
+    if (fit.empty()) {
+      fit.resize(words);
+      for (size_t i = 0; i < parts.size(); ++i) {
+        size_t at = parts[i];
+        if (matches_one(pattern, &at, c)) set(&fit, i);
+      }
+    }
+    uint64_t carried = 0;
+    for (size_t i = 0; i < words; ++i) {
+      const uint64_t moved = ways[i] & fit[i];
+      ways[i] = moved << 1 | carried | (ways[i] & stays[i]);
+      carried = moved >> 63;
+    }
+  }
+  return (ways[parts.size() / 64] >> (parts.size() % 64) & 1) != 0;
+}
+
 }  // namespace
 
-// Without recursion: only the last '*' is ever tried again, so the cost is at most pattern times text.
+// Without recursion: only the last '*' is ever tried again. That is quickest for what people write; where it has to begin over
+// and over, all beginnings are followed at once instead.
 bool matches_glob(std::string_view pattern, std::string_view text, bool any_case) {
   if (any_case) return matches_glob(small_letters(pattern), small_letters(text), false);
   size_t in_pattern = 0;
   size_t in_text = 0;
   size_t star = std::string_view::npos;  // behind the last '*'
   size_t star_text = 0;                  // how far it reaches at present
+  size_t in_vain = 0;                    // what has been gone through behind it and did not match
   while (in_text < text.size()) {
     if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
       star = ++in_pattern;
@@ -121,6 +163,9 @@ bool matches_glob(std::string_view pattern, std::string_view text, bool any_case
     } else if (in_pattern < pattern.size() && matches_one(pattern, &in_pattern, text[in_text])) {
       ++in_text;
     } else if (star != std::string_view::npos) {
+      in_vain += in_pattern - star;
+      if (in_vain > 1'024 + 8 * text.size())
+        return matches_behind_star(pattern.substr(star), text.substr(star_text));
       in_pattern = star;
       in_text = ++star_text;
     } else {

@@ -25,7 +25,8 @@ std::optional<double> to_real(std::string_view text);
 // In double quotes, with what cannot be printed as \xHH: as Redis shows arguments.
 std::string quoted(std::string_view text);
 
-// Redis's glob patterns: * ? [a-z] [^a] \x
+// Redis's glob patterns: * ? [a-z] [^a] \x. It costs about what both are long, and for the most awkward pattern of n characters n/64
+// times as much.
 bool matches_glob(std::string_view pattern, std::string_view text, bool any_case = false);
 // What every text that matches begins with.
 std::string literal_prefix(std::string_view pattern);

@@ -136,8 +136,8 @@ TEST(Limits, WhoWasKnownBeforeAResetGetsItsRepliesToo) {
   EXPECT_EQ("OK", known("AUTH secret"));
   EXPECT_EQ("OK", known({"SET", "key", value}));
   known.send("GET key\r\nRESET\r\nGET key\r\nAUTH secret\r\nPING\r\n");
-  EXPECT_EQ((std::vector<std::string>{"\"" + value + "\"", "RESET", "(error) NOAUTH Authentication required.", "OK",
-                                      "PONG"}),
+  EXPECT_EQ((std::vector<std::string>{"\"" + value + "\"", "RESET", "(error) NOAUTH Authentication required.",
+                                      "OK", "PONG"}),
             known.receive_all());
   EXPECT_FALSE(known.closed());
 }
@@ -237,10 +237,10 @@ TEST(Limits, NorCanOneThatAsksForTheSameManyTimes) {
     words.insert(words.end(), times, last);
     return words;
   };
-  const std::vector<std::vector<std::string>> commands = {repeated({"CLIENT", "LIST", "ID"}, "1", 20'000),
-                                                          repeated({"COMMAND", "INFO"}, "client", 10'000),
-                                                          repeated({"COMMAND", "DOCS"}, "client", 10'000),
-                                                          repeated({"COMMAND", "GETKEYSANDFLAGS", "DEL"}, "a", 200'000)};
+  const std::vector<std::vector<std::string>> commands = {
+      repeated({"CLIENT", "LIST", "ID"}, "1", 20'000), repeated({"COMMAND", "INFO"}, "client", 10'000),
+      repeated({"COMMAND", "DOCS"}, "client", 10'000),
+      repeated({"COMMAND", "GETKEYSANDFLAGS", "DEL"}, "a", 200'000)};
   TestClient first(server);
   for (const std::vector<std::string>& command : commands) {
     TestClient greedy(server);
@@ -353,17 +353,38 @@ TEST(Limits, Subscriptions) {
   TestClient client(server);
   const std::string channel(20'000, 'c');
   client({"SUBSCRIBE", channel + "1"});
-  client({"PSUBSCRIBE", channel + "2"});
+  client({"SUBSCRIBE", channel + "2"});
+  const std::string pattern(4'000, 'p');
+  client({"PSUBSCRIBE", pattern + "1"});
+  client({"PSUBSCRIBE", pattern + "2"});
   const std::string refused = "(error) ERR too many subscriptions (max-subscribed-bytes)";
   EXPECT_EQ(refused, client({"SUBSCRIBE", channel + "3"}));
-  EXPECT_EQ(refused, client({"PSUBSCRIBE", channel + "3"}));
-  EXPECT_EQ(2U, client.session()->subscriptions());
+  EXPECT_EQ(refused, client({"PSUBSCRIBE", pattern + "3"}));
+  EXPECT_EQ(4U, client.session()->subscriptions());
   client({"SUBSCRIBE", channel + "1"});  // which it has already
   client("UNSUBSCRIBE");
   EXPECT_NE(refused, client({"SUBSCRIBE", channel + "3"}));
   client("PUNSUBSCRIBE");
   client("UNSUBSCRIBE");
   EXPECT_EQ(0U, client.session()->subscribed_bytes);
+}
+
+TEST(Limits, Patterns) {
+  TestServer server;
+  const std::string longest(4'096, '*');
+  const std::string refused = "(error) ERR the pattern is longer than 4096 bytes";
+  for (std::vector<std::string> command :
+       std::vector<std::vector<std::string>>{{"KEYS"},
+                                             {"SCAN", "0", "MATCH"},
+                                             {"SCANAT", "0", "now", "MATCH"},
+                                             {"PUBSUB", "CHANNELS"},
+                                             {"DEBUG", "STRINGMATCH-LEN", "10"},
+                                             {"PSUBSCRIBE", "a"}}) {
+    command.push_back(longest);
+    EXPECT_NE(refused, TestClient(server)(command)) << command[0];
+    command.back() += '*';
+    EXPECT_EQ(refused, TestClient(server)(command)) << command[0];
+  }
 }
 
 TEST(Limits, HalfACommandThatTricklesInTimesOut) {

@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "server/command_table.h"
 #include "server/commands/help.h"
+#include "server/commands/pattern.h"
 #include "server/server.h"
 #include "server/text.h"
 
@@ -59,6 +60,7 @@ Status reload(Call& call) {
 
 Status stringmatch_len(Call& call) {
   constexpr int64_t kLongest = 16 << 20;
+  LAPSE_TRY(check_pattern(call[3]));
   const std::optional<int64_t> length = to_integer(call[2]);
   if (!length || *length < 0 || *length > kLongest) return not_an_integer();
   call.reply.integer(matches_glob(call[3], std::string(static_cast<size_t>(*length), 'a')) ? 1 : 0);

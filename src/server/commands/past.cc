@@ -7,6 +7,7 @@
 #include "server/command_table.h"
 #include "server/commands/lifetime_options.h"
 #include "server/commands/moment.h"
+#include "server/commands/pattern.h"
 #include "server/commands/scan_head.h"
 #include "server/server.h"
 #include "server/text.h"
@@ -119,6 +120,7 @@ Result<ScanAt> parse_scanat(const Call& call) {
   for (size_t i = 3; i < call.size(); i += 2) {
     if (i + 1 == call.size()) return syntax_error();
     if (same_word(call[i], "MATCH")) {
+      LAPSE_TRY(check_pattern(call[i + 1]));
       scan.pattern = call[i + 1];
     } else if (same_word(call[i], "COUNT")) {
       const std::optional<int64_t> count = to_integer(call[i + 1]);

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "server/command_table.h"
 #include "server/commands/help.h"
+#include "server/commands/pattern.h"
 #include "server/server.h"
 #include "server/text.h"
 
@@ -64,6 +65,7 @@ Status subscribe(Call& call) {
 }
 
 Status psubscribe(Call& call) {
+  for (const std::string_view pattern : call.arguments.subspan(1)) LAPSE_TRY(check_pattern(pattern));
   LAPSE_TRY(check_room(call, call.session.patterns));
   change_each(call, "psubscribe", &PubSub::subscribe_pattern);
   return {};
@@ -95,6 +97,7 @@ Status wrong_subcommand(const Call& call) {
 Status channels(Call& call) {
   if (call.size() > 3) return wrong_subcommand(call);
   const std::string_view pattern = call.size() == 3 ? call[2] : "*";
+  LAPSE_TRY(check_pattern(pattern));
   const size_t begin = call.reply.position();
   size_t found = 0;
   for (const auto& [name, subscribers] : call.server.pubsub().channels()) {

@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "server/command_table.h"
+#include "server/commands/pattern.h"
 #include "server/commands/scan_head.h"
 #include "server/server.h"
 #include "server/text.h"
@@ -19,6 +20,7 @@ bool wants_other_type(std::string_view type) { return !same_word(type, "string")
 
 // How many there are is written before them at the end: they are in memory once, in the reply, and that has a limit.
 Status keys(Call& call) {
+  LAPSE_TRY(check_pattern(call[1]));
   LAPSE_TRY_ASSIGN(const Reader* reader, call.read());
   LAPSE_TRY_ASSIGN(Iterator at, reader->iterate({.prefix = literal_prefix(call[1])}));
   const size_t begin = call.reply.position();
@@ -62,6 +64,7 @@ Result<ScanOptions> parse_scan(const Call& call) {
     if (i + 1 == call.size()) return syntax_error();
     const std::string_view given = call[i + 1];
     if (same_word(call[i], "MATCH")) {
+      LAPSE_TRY(check_pattern(given));
       options.pattern = given;
     } else if (same_word(call[i], "TYPE")) {
       options.other_type = wants_other_type(given);
@@ -83,7 +86,8 @@ struct Shown {
   std::optional<std::string> last;  // looked at; none: there is nothing behind it
 };
 
-// COUNT is how many keys are looked at, whether they match or not: no pattern makes a call long.
+// COUNT is how many keys are looked at, whether they match or not; and no pattern makes looking at one long (text.h): so none makes
+// a call long.
 Result<Shown> reply_keys(Call& call, const ScanOptions& options) {
   IterateOptions range{.prefix = literal_prefix(options.pattern)};
   if (options.after) range.from = *options.after + '\0';
