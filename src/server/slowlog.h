@@ -17,7 +17,7 @@ class Slowlog {
     uint64_t id;
     int64_t at_ms;
     uint64_t us;
-    std::vector<std::string> arguments;  // long ones cut short
+    std::vector<std::string> arguments;  // long ones cut short, and so is a long name
     std::string client_address;
     std::string client_name;
   };

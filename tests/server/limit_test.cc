@@ -387,6 +387,29 @@ TEST(Limits, Patterns) {
   }
 }
 
+TEST(Limits, NamesOfClientsAndTheirLibraries) {
+  TestServer server;
+  TestClient client(server);
+  const std::string longest(1'024, 'n');
+  EXPECT_EQ("OK", client({"CLIENT", "SETNAME", longest}));
+  EXPECT_EQ("OK", client({"CLIENT", "SETINFO", "LIB-NAME", longest}));
+  const std::string refused = "(error) ERR Client names cannot be longer than 1024 bytes.";
+  EXPECT_EQ(refused, client({"CLIENT", "SETNAME", longest + "n"}));
+  EXPECT_EQ(refused, client({"HELLO", "3", "SETNAME", longest + "n"}));
+  EXPECT_EQ("(error) ERR lib-ver cannot be longer than 1024 bytes.",
+            client({"CLIENT", "SETINFO", "LIB-VER", longest + "n"}));
+  EXPECT_EQ("\"" + longest + "\"", client("CLIENT GETNAME"));
+}
+
+TEST(Limits, TheSlowLogKeepsNoLongNames) {
+  TestServer server;
+  TestClient client(server);
+  client({"CLIENT", "SETNAME", std::string(1'000, 'n')});
+  client("CONFIG SET slowlog-log-slower-than 0");
+  client("PING");
+  EXPECT_EQ(std::string(128, 'n') + "... (872 more bytes)", server->slowlog().entries()[0].client_name);
+}
+
 TEST(Limits, HalfACommandThatTricklesInTimesOut) {
   TestServer server;
   TestClient client(server);

@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "server/command_table.h"
+#include "server/commands/client_name.h"
 #include "server/commands/help.h"
 #include "server/server.h"
 #include "server/text.h"
@@ -83,8 +84,7 @@ Status getname(Call& call) {
 }
 
 Status setname(Call& call) {
-  if (!is_printable_word(call[2]))
-    return refuse("ERR Client names cannot contain spaces, newlines or special characters.");
+  LAPSE_TRY(check_client_name("Client names", call[2]));
   call.session.name = call[2];
   call.reply.ok();
   return {};
@@ -95,9 +95,7 @@ Status setinfo(Call& call) {
   if (same_word(call[2], "lib-name")) field = &call.session.library_name;
   if (same_word(call[2], "lib-ver")) field = &call.session.library_version;
   if (field == nullptr) return refuse("ERR Unrecognized option '" + std::string(call[2]) + "'");
-  if (!is_printable_word(call[3]))
-    return refuse("ERR " + small_letters(call[2]) +
-                  " cannot contain spaces, newlines or special characters.");
+  LAPSE_TRY(check_client_name(small_letters(call[2]), call[3]));
   *field = call[3];
   call.reply.ok();
   return {};

@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "server/command_table.h"
+#include "server/commands/client_name.h"
 #include "server/server.h"
 #include "server/text.h"
 #include "server/version.h"
@@ -109,8 +110,7 @@ Result<HelloOptions> parse_hello(const Call& call) {
       i += 2;
     } else if (same_word(call[i], "SETNAME") && i + 1 < call.size()) {
       options.name = call[++i];
-      if (!is_printable_word(*options.name))
-        return refuse("ERR Client names cannot contain spaces, newlines or special characters.");
+      LAPSE_TRY(check_client_name("Client names", *options.name));
     } else {
       return refuse("ERR Syntax error in HELLO option '" + std::string(call[i]) + "'");
     }
