@@ -398,8 +398,7 @@ Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) 
   LAPSE_TRY_ASSIGN(Keyspace * writable, call.write(db));
   LAPSE_TRY(writable->erase(key));
   count_expired(1, /*by_purge=*/false);
-  expired_keys_.add(db, key);
-  add_event({kExpired, "expired", db, std::string(key)});
+  told_expired(db, key);
   return {};
 }
 

@@ -42,7 +42,7 @@ Result<uint64_t> Expirer::remove_due(int64_t now_ms, uint64_t limit, const Remov
     options.removed = [&](const RemovedKey& key) {
       lag_ms_ = now_ms - key.deadline_ms;
       longest_lag_ms_ = std::max(longest_lag_ms_, lag_ms_);
-      removed(db, key.key, key.deadline_ms);
+      removed(db, key.key);
     };
     LAPSE_TRY_ASSIGN(const PurgeResult result, keys->purge_expired(options));
     gone += result.removed;

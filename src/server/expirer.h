@@ -32,7 +32,7 @@ class Expirer {
 
   Expirer(Databases* databases, Turn* turn) : databases_(databases), turn_(turn) {}
 
-  using Removed = std::function<void(int db, std::string_view key, int64_t deadline_ms)>;
+  using Removed = std::function<void(int db, std::string_view key)>;
   // Removes up to `limit` keys that are due at `now_ms`, in this turn. Returns how many went; `more_due`, if given, is
   // told whether there are more.
   Result<uint64_t> remove_due(int64_t now_ms, uint64_t limit, const Removed& removed,

@@ -178,14 +178,15 @@ void Server::remove_due() {
 Result<uint64_t> Server::remove_some_due() {
   LAPSE_TRY_ASSIGN(const uint64_t removed,
                    expirer_->remove_due(now_ms(), expirer_->next_portion(now_ms(), store_->backlog()),
-                                        [this](int db, std::string_view key, int64_t /*deadline_ms*/) {
-                                          expired_keys_.add(db, key);
-                                          if (wanted_events_ & kExpired)
-                                            add_event({kExpired, "expired", db, std::string(key)});
-                                        }));
+                                        [this](int db, std::string_view key) { told_expired(db, key); }));
   count_expired(removed, /*by_purge=*/false);
   send_events();
   return removed;
+}
+
+void Server::told_expired(int db, std::string_view key) {
+  expired_keys_.add(db, key);
+  if (wanted_events_ & kExpired) add_event({kExpired, "expired", db, std::string(key)});
 }
 
 // Takes no memory. What cannot be undone without, and what others have been told of already, goes with the whole turn.

@@ -138,6 +138,9 @@ class Server {
   void depends_on_turn(Session* session) const {
     if (client_wrote_) session->output.depends_on_store();
   }
+  // Tells of a key that went at its deadline. Those who WATCH it go by that, whenever it is removed: to who came later it was
+  // gone already.
+  void told_expired(int db, std::string_view key);
   // Keys that went at their deadline, by PURGE or before a command; they count once it is committed.
   void count_expired(uint64_t keys, bool by_purge) {
     expired_.keys += keys;

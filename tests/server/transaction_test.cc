@@ -184,6 +184,18 @@ TEST_F(Watching, AKeyThatHadExpiredBeforeTheWatchIsAbsentAndItsRemovalNoChange) 
             }));
 }
 
+TEST_F(Watching, NorIsItsRemovalByPurge) {
+  server_->expirer().enable(false);
+  other_("SET key value PX 100");
+  server_.advance(100);
+  EXPECT_EQ(kDone, exec_after([&] { other_("PURGE"); }));
+  other_("SET key value PX 100");
+  EXPECT_EQ(kAborted, exec_after([&] {
+              server_.advance(100);
+              other_("PURGE");
+            }));
+}
+
 TEST_F(Watching, FlushesTouchWhatWasThere) {
   EXPECT_EQ(kDone, exec_after([&] { other_("FLUSHALL"); }));
   other_("SET key value");

@@ -19,8 +19,8 @@ inline Status check_client_name(std::string_view what, std::string_view name) {
   if (!is_printable_word(name))
     return refuse("ERR " + std::string(what) + " cannot contain spaces, newlines or special characters.");
   if (name.size() > kLongestClientName)
-    return refuse("ERR " + std::string(what) + " cannot be longer than " + std::to_string(kLongestClientName) +
-                  " bytes.");
+    return refuse("ERR " + std::string(what) + " cannot be longer than " +
+                  std::to_string(kLongestClientName) + " bytes.");
   return {};
 }
 

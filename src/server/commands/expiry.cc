@@ -25,13 +25,10 @@ Status purge(Call& call) {
   }
   Server& server = call.server;
   bool more_due = false;
-  LAPSE_TRY_ASSIGN(const uint64_t removed, server.expirer().remove_due(
-                                               call.now_ms(), limit,
-                                               [&](int db, std::string_view key, int64_t /*deadline_ms*/) {
-                                                 call.changed(kExpired, "expired", key, db);
-                                                 server.expired_keys().add(db, key);
-                                               },
-                                               &more_due));
+  LAPSE_TRY_ASSIGN(const uint64_t removed,
+                   server.expirer().remove_due(
+                       call.now_ms(), limit,
+                       [&](int db, std::string_view key) { server.told_expired(db, key); }, &more_due));
   server.count_expired(removed, /*by_purge=*/true);
   call.reply.map(2);
   call.reply.bulk("removed");
