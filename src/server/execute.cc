@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "base/memory.h"
@@ -399,6 +400,15 @@ Status Server::expire_if_lapsed(const Call& call, int db, std::string_view key) 
   LAPSE_TRY(writable->erase(key));
   count_expired(1, /*by_purge=*/false);
   told_expired(db, key);
+  return {};
+}
+
+Status Server::expire_all_lapsed(int db) {
+  if (!may_have_lapsed() || clock_->in_doubt()) return {};
+  LAPSE_TRY_ASSIGN(const PurgeResult removed,
+                   expirer_->remove_due_of(db, now_ms(), std::numeric_limits<uint64_t>::max(),
+                                           [this](int of, std::string_view key) { told_expired(of, key); }));
+  count_expired(removed.removed, /*by_purge=*/false);
   return {};
 }
 

@@ -35,21 +35,24 @@ Result<uint64_t> Expirer::remove_due(int64_t now_ms, uint64_t limit, const Remov
   uint64_t gone = 0;
   bool more = false;
   for (size_t i = 0; i < due.size() && !more; ++i) {
-    const int db = due[i];
-    LAPSE_TRY_ASSIGN(Keyspace * keys, turn_->write(db));
-    PurgeOptions options;
-    options.limit = limit - gone;
-    options.removed = [&](const RemovedKey& key) {
-      lag_ms_ = now_ms - key.deadline_ms;
-      longest_lag_ms_ = std::max(longest_lag_ms_, lag_ms_);
-      removed(db, key.key);
-    };
-    LAPSE_TRY_ASSIGN(const PurgeResult result, keys->purge_expired(options));
+    LAPSE_TRY_ASSIGN(const PurgeResult result, remove_due_of(due[i], now_ms, limit - gone, removed));
     gone += result.removed;
     more = result.more_due;
   }
   if (more_due != nullptr) *more_due = more;
   return gone;
+}
+
+Result<PurgeResult> Expirer::remove_due_of(int db, int64_t now_ms, uint64_t limit, const Removed& removed) {
+  LAPSE_TRY_ASSIGN(Keyspace * keys, turn_->write(db));
+  PurgeOptions options;
+  options.limit = limit;
+  options.removed = [&](const RemovedKey& key) {
+    lag_ms_ = now_ms - key.deadline_ms;
+    longest_lag_ms_ = std::max(longest_lag_ms_, lag_ms_);
+    removed(db, key.key);
+  };
+  return keys->purge_expired(options);
 }
 
 Status Expirer::find_next() {

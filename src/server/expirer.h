@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lapse/keyspace.h"
 #include "lapse/status.h"
 #include "server/databases.h"
 #include "server/turn.h"
@@ -37,6 +38,8 @@ class Expirer {
   // told whether there are more.
   Result<uint64_t> remove_due(int64_t now_ms, uint64_t limit, const Removed& removed,
                               bool* more_due = nullptr);
+  // The same in one database.
+  Result<PurgeResult> remove_due_of(int db, int64_t now_ms, uint64_t limit, const Removed& removed);
   // After each turn: looks where the head of the index is now, of the databases that the turn may have changed.
   Status find_next();
   // Lets it rest: removing, or committing what was removed, has failed.

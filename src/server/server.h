@@ -133,6 +133,8 @@ class Server {
   void run(Call& call);
   // While keys are due that have not been removed yet, a write to one of them must first tell that it expired.
   Status expire_if_lapsed(const Call& call, int db, std::string_view key);
+  // The same for all keys of a database.
+  Status expire_all_lapsed(int db);
   // For commands that read, but are not of those that say so: what was read before anything was written is true whatever
   // becomes of the commit.
   void depends_on_turn(Session* session) const {

@@ -134,6 +134,17 @@ TEST_F(Expiry, AWriteToAKeyThatIsDueFirstTellsThatItExpired) {
   EXPECT_EQ(2U, server_->statistics().expired);
 }
 
+TEST_F(Expiry, DelprefixFirstTellsOfWhatHasExpired) {
+  server_->expirer().enable(false);
+  client_("SET p:1 old PX 100");
+  client_("SET p:2 old");
+  events();
+  server_.advance(100);
+  EXPECT_EQ("(integer) 1", client_("DELPREFIX p:"));
+  EXPECT_EQ((Events{"expired p:1", "del p:2"}), events());
+  EXPECT_EQ(1U, server_->statistics().expired);
+}
+
 TEST_F(Expiry, ACopyOverAKeyOfAnotherDatabaseThatIsDueTellsThatItExpired) {
   client_("SET key value");
   client_("SELECT 3");

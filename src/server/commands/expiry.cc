@@ -91,6 +91,8 @@ Status forecast(Call& call) {
 Status delprefix(Call& call) {
   const std::string_view prefix = call[1];
   if (prefix.empty()) return refuse("ERR an empty prefix is that of every key: FLUSHDB removes them all");
+  // What has expired is not what is deleted here, and would go with it untold.
+  LAPSE_TRY(call.server.expire_all_lapsed(call.session.db));
   LAPSE_TRY_ASSIGN(Keyspace * keys, call.write());
   if (call.wanted(kGeneric) || !call.server.watchers().empty()) {
     LAPSE_TRY_ASSIGN(Iterator at, keys->iterate({.prefix = std::string(prefix)}));

@@ -52,8 +52,7 @@ Status set_in_the_past(const Call& call) {
   LAPSE_TRY(keys->erase(call[1]));
   call.changed(kString, "set", call[1]);
   call.told(kGeneric, "expire", call[1]);
-  call.told(kExpired, "expired", call[1]);
-  call.server.expired_keys().add(call.session.db, call[1]);
+  call.server.told_expired(call.session.db, call[1]);
   call.server.count_expired(1, /*by_purge=*/false);
   return {};
 }
