@@ -83,7 +83,7 @@ void Server::take_end(Session* session) {
 
 void Server::take_in(Session* session, std::string_view bytes) {
   statistics_.bytes_in += bytes.size();
-  session->active_at_ms = now_ms();
+  session->active_at_ms = steady_ms();
   session->held = false;
   // Mostly commands arrive whole, and are run where they lie.
   const bool is_new = session->input.empty();
@@ -96,7 +96,7 @@ void Server::take_in(Session* session, std::string_view bytes) {
     done = run_commands(session, session->input.unread(), kRunAtOnceBytes);
     session->input.remove(done);
   }
-  if (is_new || done > 0) session->input_began_at_ms = now_ms();
+  if (is_new || done > 0) session->input_began_at_ms = steady_ms();
   if (session->input.empty()) {
     session->parser.release();
     if (session->input.capacity() > kKeptInputBytes) session->input.release();
@@ -168,7 +168,7 @@ bool Server::must_hold(const Session& session) const {
 // Half a command counts from its beginning: bytes that trickle in must not keep it alive.
 bool Server::has_timed_out(const Session& session) {
   const auto longer_than = [&](int64_t seconds, int64_t since_ms) {
-    return seconds > 0 && now_ms() - since_ms > seconds * 1000;
+    return seconds > 0 && steady_ms() - since_ms > seconds * 1000;
   };
   if (session.waits) return false;
   if (!session.held && !session.input.empty() &&

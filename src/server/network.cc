@@ -20,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/try.h"
 #include "server/file_limit.h"
@@ -239,7 +240,7 @@ Status Network::run() {
 }
 
 void Network::send_what_is_left() {
-  const int64_t until_ms = server_->real_now_ms() + kFarewellMs;
+  const Stopwatch stopwatch;
   for (;;) {
     std::vector<Socket*> unfinished;
     std::vector<pollfd> files;
@@ -248,7 +249,7 @@ void Network::send_what_is_left() {
       unfinished.push_back(socket);
       files.push_back({socket->fd, POLLOUT, 0});
     }
-    const int64_t left_ms = until_ms - server_->real_now_ms();
+    const int64_t left_ms = kFarewellMs - static_cast<int64_t>(stopwatch.elapsed_us() / 1'000);
     if (files.empty() || left_ms <= 0 || poll(files.data(), files.size(), static_cast<int>(left_ms)) <= 0)
       return;
     for (size_t i = 0; i < files.size(); ++i) {
@@ -276,8 +277,8 @@ void Network::turn(int timeout_ms) {
   server_->end_turn();
   // What there is no memory for now, there may be after the next turn.
   (void)has_memory_for([&] { send_replies(); });
-  if (server_->now_ms() >= next_check_ms_) {
-    next_check_ms_ = server_->now_ms() + kTickMs;
+  if (server_->steady_ms() >= next_check_ms_) {
+    next_check_ms_ = server_->steady_ms() + kTickMs;
     (void)has_memory_for([&] { drop_idle(); });
     listen_again();
   }
@@ -408,7 +409,7 @@ void Network::flush(Socket* socket) {
     }
     allowed -= static_cast<size_t>(sent);
     session->output.sent(static_cast<size_t>(sent));
-    socket->sent_at_ms = server_->now_ms();
+    socket->sent_at_ms = server_->steady_ms();
     server_->statistics().bytes_out += static_cast<uint64_t>(sent);
   }
   if (session->gone || over_output_limit(socket)) return close(socket);
@@ -440,8 +441,8 @@ bool Network::over_output_limit(Socket* socket) {
   const size_t pending = session.output.pending_bytes();
   bool over = limit.hard_bytes > 0 && pending > limit.hard_bytes;
   if (limit.soft_bytes > 0 && pending > limit.soft_bytes) {
-    if (socket->over_soft_limit_since_ms == 0) socket->over_soft_limit_since_ms = server_->now_ms();
-    over |= server_->now_ms() - socket->over_soft_limit_since_ms >= limit.soft_seconds * 1000;
+    if (socket->over_soft_limit_since_ms == 0) socket->over_soft_limit_since_ms = server_->steady_ms();
+    over |= server_->steady_ms() - socket->over_soft_limit_since_ms >= limit.soft_seconds * 1000;
   } else {
     socket->over_soft_limit_since_ms = 0;
   }
@@ -450,13 +451,13 @@ bool Network::over_output_limit(Socket* socket) {
 }
 
 bool Network::is_idle(const Session& session, const Socket& socket) const {
-  const int64_t resting_ms = server_->now_ms() - std::max(session.active_at_ms, socket.sent_at_ms);
+  const int64_t resting_ms = server_->steady_ms() - std::max(session.active_at_ms, socket.sent_at_ms);
   const int64_t patience_seconds = server_->config().half_command_timeout_seconds;
   if (session.ended) return patience_seconds > 0 && resting_ms > patience_seconds * 1000;
   if (session.closing) return resting_ms > kLingerMs;
   // Commands that wait behind replies are as good as half a command: the client must get on with it, and take them.
   if (session.held && session.output.pending_bytes() > 0 && patience_seconds > 0 &&
-      server_->now_ms() - socket.sent_at_ms > patience_seconds * 1000)
+      server_->steady_ms() - socket.sent_at_ms > patience_seconds * 1000)
     return true;
   return server_->has_timed_out(session);
 }

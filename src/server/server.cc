@@ -83,7 +83,7 @@ Session* Server::connect(std::string address, std::string local_address) {
   auto session = std::make_unique<Session>(++last_session_id_);
   session->address = std::move(address);
   session->local_address = std::move(local_address);
-  session->connected_at_ms = session->active_at_ms = now_ms();
+  session->connected_at_ms = session->active_at_ms = steady_ms();
   begin_session(session.get());
   ++statistics_.connections;
   Session* raw = session.get();
@@ -140,7 +140,7 @@ void Server::note_written(Session* session) {
 void Server::begin_turn() {
   clock_->advance();
   ++statistics_.turns;
-  statistics_.take_rate(now_ms());
+  statistics_.take_rate(steady_ms());
   note_save(background_save_.take_result());
   remove_due();
   if (waiting_.empty() || is_paused()) return;
@@ -309,8 +309,9 @@ std::vector<Session*> Server::take_written() {
 int64_t Server::wakeup_ms() {
   // While the clock is in doubt, nothing is removed: being due is no reason to wake up then.
   int64_t wakeup_ms = clock_->really_in_doubt() ? kNever : expirer_->wakeup_ms();
-  if (is_paused()) wakeup_ms = std::max(wakeup_ms, paused_until_ms_);
-  if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, paused_until_ms_);
+  const int64_t pause_ends_ms = now_ms() + (paused_until_ms_ - steady_ms());
+  if (is_paused()) wakeup_ms = std::max(wakeup_ms, pause_ends_ms);
+  if (!waiting_.empty()) wakeup_ms = std::min(wakeup_ms, pause_ends_ms);
   return wakeup_ms;
 }
 

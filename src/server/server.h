@@ -109,6 +109,8 @@ class Server {
   int64_t wakeup_ms();
   int64_t now_ms() { return clock_->now_ms(); }  // of the turn
   int64_t real_now_ms() { return clock_->real_now_ms(); }
+  // For how long something has been: it does not go back.
+  int64_t steady_ms() const { return clock_->steady_ms(); }
 
   // --- for commands
 
@@ -163,9 +165,9 @@ class Server {
   void finish_save() { note_save(background_save_.wait()); }
   int64_t saved_at_ms() const { return saved_at_ms_; }
   bool saved_well() const { return saved_well_; }
-  // CLIENT PAUSE. Of two, the later end and the stricter mode hold. Meanwhile no key is removed.
+  // CLIENT PAUSE, until a time by steady_ms(). Of two, the later end and the stricter mode hold. Meanwhile no key is removed.
   void pause(int64_t until_ms, bool writes_only);
-  bool is_paused() { return now_ms() < paused_until_ms_; }
+  bool is_paused() const { return steady_ms() < paused_until_ms_; }
   void unpause();
   // MONITOR.
   void monitor(Session* session);

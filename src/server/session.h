@@ -62,8 +62,8 @@ struct Session {
   const uint64_t id;
   std::string address;  // of the peer, "127.0.0.1:5555"
   std::string local_address;
-  int64_t connected_at_ms = 0;
-  int64_t active_at_ms = 0;  // when it sent something last
+  int64_t connected_at_ms = 0;  // these times are by Server::steady_ms()
+  int64_t active_at_ms = 0;     // when it sent something last
 
   int protocol = 2;
   int db = 0;

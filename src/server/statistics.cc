@@ -25,12 +25,12 @@ void Statistics::count_error(std::string_view text) {
   }
 }
 
-void Statistics::take_rate(int64_t now_ms) {
+void Statistics::take_rate(int64_t steady_ms) {
   constexpr int64_t kEveryMs = 1'000;
-  const int64_t passed_ms = now_ms - rate_taken_at_ms_;
+  const int64_t passed_ms = steady_ms - rate_taken_at_ms_;
   if (passed_ms < kEveryMs) return;
   commands_per_second = (commands - commands_then_) * 1'000 / static_cast<uint64_t>(passed_ms);
-  rate_taken_at_ms_ = now_ms;
+  rate_taken_at_ms_ = steady_ms;
   commands_then_ = commands;
 }
 

@@ -48,7 +48,7 @@ struct Statistics {
 
   void count_error(std::string_view text);
   // Once a second, counts how many commands there were in it.
-  void take_rate(int64_t now_ms);
+  void take_rate(int64_t steady_ms);
 
  private:
   int64_t rate_taken_at_ms_ = 0;

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -16,10 +17,14 @@ class TurnClock final : public Clock {
 
   void advance() {
     const bool doubted = inner_->in_doubt();
-    now_ms_.store(inner_->now_ms(), std::memory_order_relaxed);
+    const int64_t now_ms = inner_->now_ms();
+    steady_ms_ += std::max<int64_t>(0, now_ms - this->now_ms());
+    now_ms_.store(now_ms, std::memory_order_relaxed);
     in_doubt_.store(doubted || inner_->in_doubt(), std::memory_order_relaxed);
   }
   int64_t real_now_ms() { return inner_->now_ms(); }
+  // For how long something has been: goes on with the turns' time, but stays where it is when the date is set back.
+  int64_t steady_ms() const { return steady_ms_; }
   bool really_in_doubt() { return inner_->in_doubt(); }
 
   int64_t now_ms() override { return now_ms_.load(std::memory_order_relaxed); }
@@ -32,6 +37,7 @@ class TurnClock final : public Clock {
  private:
   Clock* const inner_;
   std::atomic<int64_t> now_ms_{0};
+  int64_t steady_ms_ = 0;  // of the loop's thread alone
   std::atomic<bool> in_doubt_{false};
 };
 

@@ -23,6 +23,21 @@ TEST(TurnClock, StandsStillUntilTheNextTurn) {
   EXPECT_EQ(200, clock.now_ms());
 }
 
+TEST(TurnClock, WhatItSaysOfHowLongSomethingHasBeenNeverGoesBack) {
+  DoubtfulClock inner;
+  TurnClock clock(&inner);
+  const int64_t begin_ms = clock.steady_ms();
+  inner.now = 130;
+  clock.advance();
+  EXPECT_EQ(begin_ms + 30, clock.steady_ms());
+  inner.now = 50;
+  clock.advance();
+  EXPECT_EQ(begin_ms + 30, clock.steady_ms());
+  inner.now = 60;
+  clock.advance();
+  EXPECT_EQ(begin_ms + 40, clock.steady_ms());
+}
+
 TEST(TurnClock, KeepsTheDoubtThatItsReadingWasTakenIn) {
   DoubtfulClock inner;
   inner.doubt = true;

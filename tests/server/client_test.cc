@@ -229,6 +229,15 @@ TEST_F(ClientCommands, OfTwoPausesTheLongerAndStricterHolds) {
   EXPECT_EQ("(nil)", client_("GET key"));
 }
 
+TEST_F(ClientCommands, APauseIsNoLongerWhereTheDateIsSetBack) {
+  EXPECT_EQ("OK", client_("CLIENT PAUSE 1000"));
+  server_.advance(-3'600'000);
+  EXPECT_EQ("", other_("GET key"));
+  EXPECT_EQ(server_.now_ms() + 1'000, server_->wakeup_ms());
+  server_.advance(1'000);
+  EXPECT_EQ("(nil)", other_.receive());
+}
+
 TEST_F(ClientCommands, NothingExpiresWhileClientsArePaused) {
   TestClient other(server_);
   client_("SET key value PX 100");

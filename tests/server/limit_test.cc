@@ -446,6 +446,21 @@ TEST(Limits, HalfACommandOfASubscriberTimesOutToo) {
   EXPECT_TRUE(server->has_timed_out(*client.session()));
 }
 
+TEST(Limits, TimeThatGoesBackGivesNobodyMoreOfIt) {
+  TestServer server(config_with([](Config& config) { config.timeout_seconds = 100; }));
+  TestClient idle(server);
+  TestClient half(server);
+  idle("PING");
+  half.send("PIN");
+  server.advance(-3'600'000);
+  EXPECT_FALSE(server->has_timed_out(*idle.session()));
+  EXPECT_FALSE(server->has_timed_out(*half.session()));
+  server.advance(60'001);
+  EXPECT_TRUE(server->has_timed_out(*half.session()));
+  server.advance(40'000);
+  EXPECT_TRUE(server->has_timed_out(*idle.session()));
+}
+
 TEST(Limits, CommandsBetweenMultiAndExec) {
   TestServer server(config_with([](Config& config) { config.max_queued_commands = 2; }));
   TestClient client(server);

@@ -42,8 +42,8 @@ std::string flags_of(const Session& session) {
 }
 
 // The line that CLIENT LIST has for a client. Sockets are not the session's business: fd is -1.
-std::string describe(const Session& session, int64_t now_ms) {
-  const auto seconds = [&](int64_t since_ms) { return std::to_string((now_ms - since_ms) / 1000); };
+std::string describe(const Session& session, int64_t steady_ms) {
+  const auto seconds = [&](int64_t since_ms) { return std::to_string((steady_ms - since_ms) / 1000); };
   const size_t queued = session.queue.commands.size();
   const size_t pending = session.output.pending_bytes();
   const size_t memory = sizeof(Session) + session.input.capacity() + session.queue.bytes + pending +
@@ -102,7 +102,7 @@ Status setinfo(Call& call) {
 }
 
 Status info(Call& call) {
-  call.reply.verbatim(describe(call.session, call.now_ms()) + "\n");
+  call.reply.verbatim(describe(call.session, call.server.steady_ms()) + "\n");
   return {};
 }
 
@@ -155,7 +155,7 @@ Status list(Call& call) {
   }
   std::string lines;
   for (const Session* session : listed) {
-    lines += describe(*session, call.now_ms()) + "\n";
+    lines += describe(*session, call.server.steady_ms()) + "\n";
     LAPSE_TRY(call.check_output(lines.size()));
   }
   call.reply.verbatim(lines);
@@ -172,7 +172,7 @@ struct KillFilter {
 
   bool fits(const Session& session, const Call& call) const {
     if (session.gone || (skip_me && &session == &call.session)) return false;
-    const int64_t age_seconds = (call.now_ms() - session.connected_at_ms) / 1000;
+    const int64_t age_seconds = (call.server.steady_ms() - session.connected_at_ms) / 1000;
     return (!id || session.id == *id) && (!address || session.address == *address) &&
            (!local_address || session.local_address == *local_address) &&
            (!type || type_of(session) == *type) && (!min_age_seconds || age_seconds >= *min_age_seconds);
@@ -241,9 +241,10 @@ Status pause(Call& call) {
   const bool writes_only = call.size() == 4 && same_word(call[3], "write");
   if (call.size() == 4 && !writes_only && !same_word(call[3], "all"))
     return refuse("ERR CLIENT PAUSE mode must be WRITE or ALL");
-  if (!ms || *ms > kNever - call.now_ms()) return refuse("ERR timeout is not an integer or out of range");
+  const int64_t steady_ms = call.server.steady_ms();
+  if (!ms || *ms > kNever - steady_ms) return refuse("ERR timeout is not an integer or out of range");
   if (*ms < 0) return refuse("ERR timeout is negative");
-  call.server.pause(call.now_ms() + *ms, writes_only);
+  call.server.pause(steady_ms + *ms, writes_only);
   call.reply.ok();
   return {};
 }
