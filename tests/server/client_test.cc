@@ -215,6 +215,8 @@ TEST_F(ClientCommands, PauseRefusesTimesThatAreNone) {
             client_("CLIENT PAUSE 9223372036854775807"));
   EXPECT_EQ("(error) ERR timeout is negative", client_("CLIENT PAUSE -1"));
   EXPECT_EQ("(error) ERR CLIENT PAUSE mode must be WRITE or ALL", client_("CLIENT PAUSE 1 x"));
+  EXPECT_EQ("(error) ERR unknown subcommand or wrong number of arguments for 'PAUSE'. Try CLIENT HELP.",
+            client_("CLIENT PAUSE 1 ALL x"));
 }
 
 TEST_F(ClientCommands, OfTwoPausesTheLongerAndStricterHolds) {

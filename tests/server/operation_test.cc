@@ -170,6 +170,8 @@ TEST_F(OperationCommands, SlowlogKeepsTheLatest) {
   EXPECT_EQ(2U, client_.ask({"SLOWLOG", "GET", "-1"}).elements.size());
   EXPECT_EQ("(error) ERR count should be greater than or equal to -1", client_("SLOWLOG GET -2"));
   EXPECT_EQ("(error) ERR count should be greater than or equal to -1", client_("SLOWLOG GET x"));
+  EXPECT_EQ("(error) ERR unknown subcommand or wrong number of arguments for 'GET'. Try SLOWLOG HELP.",
+            client_("SLOWLOG GET 1 2"));
   EXPECT_EQ("OK", client_("SLOWLOG RESET"));
   EXPECT_EQ("(empty array)", client_("SLOWLOG GET"));
   EXPECT_EQ(9U, client_.ask({"SLOWLOG", "HELP"}).elements.size());

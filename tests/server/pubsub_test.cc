@@ -83,6 +83,7 @@ TEST_F(PubsubCommands, PubsubTellsWhoIsThere) {
   subscriber_("PSUBSCRIBE a* b*");
   EXPECT_EQ("1) \"a1\"\n2) \"a2\"\n3) \"b1\"", client_("PUBSUB CHANNELS"));
   EXPECT_EQ("1) \"a1\"\n2) \"a2\"", client_("PUBSUB CHANNELS a*"));
+  EXPECT_EQ("(empty array)", client_("PUBSUB CHANNELS \"\""));
   EXPECT_EQ("1) \"a1\"\n2) (integer) 1\n3) \"none\"\n4) (integer) 0", client_("PUBSUB NUMSUB a1 none"));
   EXPECT_EQ("(empty array)", client_("PUBSUB NUMSUB"));
   EXPECT_EQ("(integer) 2", client_("PUBSUB NUMPAT"));

@@ -237,7 +237,7 @@ Status kill(Call& call) {
 // CLIENT PAUSE milliseconds [WRITE | ALL]
 Status pause(Call& call) {
   const std::optional<int64_t> ms = to_integer(call[2]);
-  if (call.size() > 4) return syntax_error();
+  if (call.size() > 4) return wrong_subcommand(call);
   const bool writes_only = call.size() == 4 && same_word(call[3], "write");
   if (call.size() == 4 && !writes_only && !same_word(call[3], "all"))
     return refuse("ERR CLIENT PAUSE mode must be WRITE or ALL");

@@ -221,6 +221,7 @@ void reply_info(Call& call, const Command& command) {
   reply_set(call, categories_of(command));
   call.reply.set(0);  // tips for clients of clusters
   reply_key_specs(call, command);
+  if (command.subcommands.empty()) return call.reply.set(0);  // a set only then, as in Redis
   call.reply.array(command.subcommands.size());
   for (const Command& subcommand : command.subcommands) reply_info(call, subcommand);
 }

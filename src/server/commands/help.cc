@@ -16,4 +16,9 @@ Status help(Call& call) {
   return {};
 }
 
+Status wrong_subcommand(const Call& call) {
+  return refuse("ERR unknown subcommand or wrong number of arguments for '" + std::string(call[1]) +
+                "'. Try " + capitals(call[0]) + " HELP.");
+}
+
 }  // namespace lapse::server

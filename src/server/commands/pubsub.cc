@@ -89,11 +89,6 @@ Status publish(Call& call) {
 
 // ------------------------------------------------------------------------------------------- PUBSUB
 
-Status wrong_subcommand(const Call& call) {
-  return refuse("ERR unknown subcommand or wrong number of arguments for '" + std::string(call[1]) +
-                "'. Try PUBSUB HELP.");
-}
-
 Status channels(Call& call) {
   if (call.size() > 3) return wrong_subcommand(call);
   const std::string_view pattern = call.size() == 3 ? call[2] : "*";

@@ -16,7 +16,7 @@ namespace {
 
 // SLOWLOG GET [count]; -1: all
 Status get(Call& call) {
-  if (call.size() > 3) return syntax_error();
+  if (call.size() > 3) return wrong_subcommand(call);
   const std::optional<int64_t> count = call.size() == 3 ? to_integer(call[2]) : 10;
   if (!count || *count < -1) return refuse("ERR count should be greater than or equal to -1");
   const auto& entries = call.server.slowlog().entries();
