@@ -100,7 +100,7 @@ class Reader {
   Result<Iterator> iterate(const IterateOptions& options = {}) const;
 
   // The keys whose deadlines lie in [from_ms, to_ms), soonest first, at most `limit`. Those that have passed are
-  // not among them.
+  // not among them. Of the present only, as lapsed() and forecast() are: kInvalidArgument on a snapshot_at().
   Result<std::vector<Expiring>> expiring(int64_t from_ms, int64_t to_ms,
                                          size_t limit = std::numeric_limits<size_t>::max()) const;
   // The same one by one, until `visit` says false: for more than there may be room for. It must not write.

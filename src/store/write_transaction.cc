@@ -193,17 +193,39 @@ Result<uint64_t> WriteTransaction::commit_engine(Mode mode) {
   return sequence;
 }
 
+namespace {
+
+// Of the catalog, if there is one to be made; it ends also where memory runs out.
+class ChangeUnderWay {
+ public:
+  explicit ChangeUnderWay(StoreState* state) : state_(state) {
+    if (state_ != nullptr) state_->begin_change();
+  }
+  ~ChangeUnderWay() {
+    if (state_ != nullptr) state_->end_change();
+  }
+  ChangeUnderWay(const ChangeUnderWay&) = delete;
+  ChangeUnderWay& operator=(const ChangeUnderWay&) = delete;
+
+  void never_ends() { state_ = nullptr; }
+
+ private:
+  StoreState* state_;
+};
+
+}  // namespace
+
 Result<uint64_t> WriteTransaction::commit(Mode mode) {
   if (!wrote_) return commit_engine(mode);
   LAPSE_TRY(store_time());
   LAPSE_TRY_ASSIGN(const std::vector<StoreState::Change> changes, collect_changes());
   const bool is_dated = savepoint().writes > 0;  // else all of it was rolled back, and there is no commit
   if (is_dated) state_->note_date(revision(), written_at_ms_);
-  if (!changes.empty()) state_->begin_change();
+  ChangeUnderWay change(changes.empty() ? nullptr : state_);
   const bool is_confirmed_now = mode == Mode::kUnsynced && !changes.empty();
   Result<uint64_t> sequence = commit_engine(is_confirmed_now ? Mode::kOrdinary : mode);
-  const bool is_unknown =
-      sequence.status().code() == StatusCode::kUnknown;  // and may be seen until the reopen
+  // It may be seen until the reopen.
+  const bool is_unknown = sequence.status().code() == StatusCode::kUnknown;
   if (sequence.ok()) {
     state_->publish(changes, *sequence);
     state_->expired_removed.fetch_add(removed_expired_.size(), std::memory_order_relaxed);
@@ -215,7 +237,7 @@ Result<uint64_t> WriteTransaction::commit(Mode mode) {
     state_->hints_are_wrong.store(true);
   }
   if (is_dated && (sequence.ok() || is_unknown)) raise_to(&state_->latest_committed_ms, written_at_ms_);
-  if (!changes.empty() && !is_unknown) state_->end_change();
+  if (is_unknown) change.never_ends();
   if (!open_ && std::exchange(raised_hints_, false)) state_->raises_under_way.fetch_sub(1);
   if (!sequence.ok() && !is_unknown && !open_) retract_announced();
   return sequence;
