@@ -3,12 +3,15 @@
 // without its row, and no row without its entry.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -306,6 +309,41 @@ TEST(StoreFault, OnAFullDiskReadsGoOnAndExpiredIsHidden) {
     if (const std::string wrong = witness.check(); !wrong.empty()) report.fail("room again: " + wrong);
   });
   EXPECT_TRUE(child.ok()) << child.describe();
+}
+
+// A child has none of the parent's threads, but the locks that they held. Whatever would wait for one, waits for ever.
+TEST(StoreFault, TheChildOfAForkWaitsForNoLockOfTheParentsThreads) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have locks of their own, which a child may wait for";
+  const ScratchDir dir;
+  Options options;
+  options.busy_timeout = 0ms;
+  std::optional<Store> store = must(Store::open(dir.file("my.db"), options));
+  must(store->put("key", "value"));
+  const Snapshot snapshot = must(store->snapshot());
+  std::optional<Transaction> transaction = must(store->begin());
+  must(transaction->create_family("made"));
+
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  const auto over_and_over = [&](const auto& work) {
+    threads.emplace_back([&done, work] {
+      while (!done.load()) work();
+    });
+  };
+  for (int i = 0; i < 2; ++i) over_and_over([&] { (void)snapshot.exists("key"); });
+  over_and_over([&] { (void)store->purge_all_expired(); });
+  for (int i = 0; i < 100 && !testing::Test::HasFailure(); ++i) {
+    EXPECT_EQ("done", in_child([&]() -> std::string {
+                alarm(30);
+                EXPECT_CODE(kUnavailable, snapshot.get("key"));
+                EXPECT_CODE(kUnavailable, store->purge_all_expired());
+                transaction.reset();
+                store.reset();
+                return testing::Test::HasFailure() ? "" : "done";
+              }));
+  }
+  done.store(true);
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

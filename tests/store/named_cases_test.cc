@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <stdexcept>
 #include <thread>
 
@@ -336,52 +337,43 @@ TEST_F(Crashes, NoDateIsLostWhenTheClockWentBackBehindWhatAnOldReadingLeft) {
   EXPECT_EQ("after[21500,) before[21500,21500)overwritten", history(past, "key"));
 }
 
-// A child has none of the parent's threads, but the locks that they held. Whatever would wait for one, waits for ever.
-TEST_F(Crashes, TheChildOfAForkWaitsForNoLockOfTheParentsThreads) {
-  class LockedClock final : public Clock {
+// A child has none of the parent's threads, but the locks that they held. Whatever would wait for one, waits for ever. Those of
+// the store itself are in tests/fault/store_fault_test.cc.
+TEST_F(Crashes, TheChildOfAForkWaitsForNoLockOfTheParentsClock) {
+  class HeldClock final : public Clock {
    public:
     int64_t now_ms() override {
       const std::lock_guard lock(mutex_);
+      if (is_to_be_held.exchange(false)) {
+        is_held.release();
+        may_go_on.acquire();
+      }
       return kStart;
     }
+    std::atomic<bool> is_to_be_held{false};
+    std::binary_semaphore is_held{0};
+    std::binary_semaphore may_go_on{0};
 
    private:
     std::mutex mutex_;
   };
-  LockedClock clock;
+  HeldClock clock;
   options_.clock = &clock;
-  options_.busy_timeout = 0ms;
   std::optional<Store> store = must(Store::open(path(), options_));
-  must(store->put("key", "value"));
-  const Snapshot snapshot = must(store->snapshot());
-  std::optional<Transaction> transaction = must(store->begin());
-  must(transaction->create_family("made"));
-
-  std::atomic<bool> done{false};
-  const auto over_and_over = [&done](const std::function<void()>& work) {
-    return std::thread([work, &done] {
-      while (!done.load()) work();
-    });
-  };
-  std::vector<std::thread> threads;
-  threads.push_back(over_and_over([&] { (void)snapshot.exists("key"); }));
-  threads.push_back(over_and_over([&] { (void)snapshot.exists("key"); }));
-  threads.push_back(over_and_over([&] { (void)store->purge_all_expired(); }));
-  threads.push_back(over_and_over([&] { (void)store->now_ms(); }));
-  for (int i = 0; i < 100 && !HasFailure(); ++i) {
-    EXPECT_EQ("done", in_child([&]() -> std::string {
-                alarm(30);
-                EXPECT_CODE(kUnavailable, snapshot.get("key"));
-                EXPECT_CODE(kUnavailable, store->purge_all_expired());
-                EXPECT_CODE(kUnavailable, store->put("key", "value"));
-                EXPECT_CODE(kUnavailable, store->snapshot());
-                transaction.reset();
-                store.reset();
-                return HasFailure() ? "" : "done";
-              }));
-  }
-  done.store(true);
-  for (std::thread& thread : threads) thread.join();
+  clock.is_to_be_held.store(true);
+  std::thread holding([&] { (void)store->now_ms(); });
+  clock.is_held.acquire();
+  EXPECT_EQ("done", in_child([&]() -> std::string {
+              alarm(30);
+              EXPECT_CODE(kUnavailable, store->get("key"));
+              EXPECT_CODE(kUnavailable, store->put("key", "value"));
+              EXPECT_CODE(kUnavailable, store->snapshot());
+              (void)store->now_ms();
+              store.reset();
+              return HasFailure() ? "" : "done";
+            }));
+  clock.may_go_on.release();
+  holding.join();
 }
 
 TEST_F(Crashes, TheChildOfAForkCannotUseTheParentsStore) {
