@@ -46,11 +46,11 @@ Status os_error(std::string_view path, std::string_view what, int error_number) 
 Result<File> File::open(const std::string& path, Mode mode) {
   int flags = O_CLOEXEC | (mode == Mode::kRead ? O_RDONLY : O_RDWR);
   if (mode == Mode::kCreate) flags |= O_CREAT;
-  int fd;
-  do fd = ::open(path.c_str(), flags, 0644);
-  while (fd < 0 && errno == EINTR);
-  if (fd < 0) return os_error(path, "cannot open", errno);
-  return File(fd, path);
+  File file(-1, path);  // which takes memory, and so before there is a descriptor that could be lost
+  do file.fd_ = ::open(path.c_str(), flags, 0644);
+  while (file.fd_ < 0 && errno == EINTR);
+  if (file.fd_ < 0) return os_error(path, "cannot open", errno);
+  return file;
 }
 
 File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}

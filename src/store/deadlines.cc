@@ -70,7 +70,7 @@ Result<int64_t> deadline_after(int64_t now_ms, int64_t ttl_ms) {
 Result<int64_t> deadline_for(const DeadlineRequest& request, const FamilyOptions& policies) {
   LAPSE_TRY_ASSIGN(Requested wanted, requested_deadline(request, policies.default_ttl));
   if (wanted.deadline_ms == kNever && policies.require_ttl)
-    return invalid("this family takes no key without a lifetime");
+    return invalid("this family takes no key without a TTL");
   const int64_t max_ttl_ms = policies.max_ttl.count();
   const bool is_limited = max_ttl_ms > 0 && max_ttl_ms < kNever - request.now_ms;
   const int64_t longest_ms = is_limited ? max_ttl_ms : kNever - 1 - request.now_ms;

@@ -136,7 +136,7 @@ TEST_F(FamilyCommands, MaxTtlCutsEveryLifetimeThatCommandsGive) {
 TEST_F(FamilyCommands, RequireTtlRefusesWhateverWouldMakeAKeyPermanent) {
   client_("FAMILY CREATE strict require-ttl yes");
   client_("SELECT strict");
-  const std::string refused = "(error) ERR this family takes no key without a lifetime";
+  const std::string refused = "(error) ERR this family takes no key without a TTL";
   for (const std::string command :
        {"SET new x", "INCR new", "APPEND new x", "SETBIT new 1 1", "MSET new x", "GETSET new x"}) {
     EXPECT_EQ(refused, client_(command)) << command;

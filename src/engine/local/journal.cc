@@ -351,9 +351,9 @@ Result<std::shared_ptr<Journal::JournalFile>> Journal::make_file(uint64_t bytes)
     const auto in = [&](const auto& files) {
       return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file->slot() == slot; });
     };
-    // What is there and unknown is not ours to overwrite.
-    while (in(live_) || in(spare_) || may_exist(slot_path(path_, slot))) ++slot;
+    while (in(live_) || in(spare_)) ++slot;
   }
+  // There may be one already, that was made when memory ran out: all that open has found are in the lists.
   const std::string path = slot_path(path_, slot);
   LAPSE_TRY_ASSIGN(File opened, File::open(path, File::Mode::kCreate));
   auto file = std::make_shared<JournalFile>(slot, std::move(opened), write_from_bytes_);
