@@ -101,7 +101,7 @@ Status sync_directory_of(const std::string& path);
 std::string directory_of(const std::string& path);
 // Names, not paths, of what starts with `prefix` in the directory of `path`.
 Result<std::vector<std::string>> list_siblings(const std::string& path, std::string_view prefix);
-bool may_exist(const std::string& path);
+bool may_exist(const std::string& path);      // false only if it is known that it does not
 Status remove_file(const std::string& path);  // no error if absent
 Status rename_file(const std::string& from, const std::string& to);
 // All symbolic links resolved, also where the last part does not exist yet.

@@ -21,7 +21,7 @@
 //
 // Threads: an Engine and a Snapshot may be used by any number of threads at once; a Transaction and a
 // Cursor by one at a time, not necessarily always the same one. Snapshots and transactions keep what they
-// need alive, but not what cursors over them need; destroy them before you wait for the store's files to be free.
+// need alive, cursors do not: what they go over must outlive them. Destroy all before you wait for the store's files to be free.
 
 #pragma once
 

@@ -338,6 +338,14 @@ TEST_P(Purge, OfKeysWithAnyBytes) {
 class PurgeTells : public Purge {
  protected:
   PurgeTells() { options_.sweep_per_write = 0; }
+  // A millisecond apart: more than two batches.
+  void put_600_due_from(int64_t first_ms) {
+    must(store().update([&](Transaction& transaction) {
+      for (int i = 0; i < 600; ++i)
+        LAPSE_TRY(transaction.put(numbered(i), "value", Lifetime::until(first_ms + i)));
+      return Status();
+    }));
+  }
   // "default/a@2000": what was told of.
   std::function<void(const RemovedKey&)> listener() {
     return [this](const RemovedKey& gone) {
@@ -399,11 +407,7 @@ TEST_P(PurgeTells, AListenerThatMayWrite) {
 // A purge looks further ahead than one batch. What others do between batches must not be missed, nor undone.
 TEST_P(PurgeTells, WhatIsWrittenBetweenBatchesCounts) {
   const int64_t start_ms = clock_.now_ms();
-  must(store().update([&](Transaction& transaction) {
-    for (int i = 0; i < 600; ++i)
-      LAPSE_TRY(transaction.put(numbered(i), "value", Lifetime::until(start_ms + 1'000 + i)));
-    return Status();
-  }));
+  put_600_due_from(start_ms + 1'000);
   clock_.advance(5'000);
   int batches = 0;
   std::vector<std::string> gone;
@@ -428,11 +432,7 @@ TEST_P(PurgeTells, WhatIsWrittenBetweenBatchesCounts) {
 
 TEST_P(PurgeTells, WhatIsNoLongerDueWhenTheClockGoesBackBetweenBatchesStays) {
   const int64_t start_ms = clock_.now_ms();
-  must(store().update([&](Transaction& transaction) {
-    for (int i = 0; i < 600; ++i)
-      LAPSE_TRY(transaction.put(numbered(i), "value", Lifetime::until(start_ms + 1'000 + i)));
-    return Status();
-  }));
+  put_600_due_from(start_ms + 1'000);
   clock_.advance(5'000);
   const auto put_back = [&](const RemovedKey&) { clock_.set(start_ms + 1'299); };
   EXPECT_EQ(300u, purge(store(), {.removed = put_back}));

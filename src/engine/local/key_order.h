@@ -116,7 +116,7 @@ class KeyOrder {
   Block* newest_;    // the writer's
   std::atomic<size_t> ordered_{0};
   std::mutex order_mutex_;         // held while entries are brought into order
-  mutable std::mutex runs_mutex_;  // guards the pointer
+  mutable std::mutex runs_mutex_;  // held while the pointer is read; with order_mutex_, while it changes
   std::shared_ptr<const Runs> runs_;
 };
 
